@@ -19,6 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 MEMO = (
     "memo.c",
     "memofacts.c",
+    "memoway.c",
     "memostore.c",
     "memotext.c",
     "memonear.c",

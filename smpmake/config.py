@@ -8,11 +8,12 @@ A build waits for this module, so annotations are values (see options).
 """
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from smpmake import folders
+from smpmake import folders, private
 from smpmake.errors import SmpmakeError
 from smpmake.options import BY_NAME, GONE, KEYS, OPTIONS, Option, ValueUnusableError
 
@@ -152,16 +153,29 @@ def _notice_of_value(place: str, option: Option, value: str) -> str:
 
 def merge(settings: Settings, path: Path) -> Settings:
     """Settings with what a file says.  Raises ConfigError; a missing file changes nothing."""
-    data = _read(path)
+    settings, data = _read(settings, path)
     return settings if data is None else _merged(settings, _parsed(data, path), str(path))
 
 
-def _read(path: Path) -> bytes | None:
-    """What a file holds; None if there is none.  Raises ConfigError."""
+def _read(
+    settings: Settings, path: Path, below: Path | None = None
+) -> tuple[Settings, bytes | None]:
+    """What a file holds; None if there is none, or others may change it, which is a notice.
+
+    below  the folder in which it is: of a project nobody asks whose the folders above are.
+    Raises ConfigError.
+    """
     try:
-        return path.read_bytes()
+        if below is None:
+            return settings, private.read(path, follow=True)
+        return settings, private.read(path.name, follow=True, below=below)
     except (FileNotFoundError, NotADirectoryError):  # a home may be /dev/null
-        return None
+        return settings, None
+    except private.SharedError as error:
+        why = error.strerror if error.filename == os.fspath(path) else str(error)
+        remedy = error.remedy or "only files of yours and of root count"
+        notice = f"{path} is ignored: {'it ' if why == error.strerror else ''}{why} ({remedy})"
+        return settings._replace(notices=(*settings.notices, notice)), None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -169,7 +183,7 @@ def _read(path: Path) -> bytes | None:
 def merge_pyproject(settings: Settings, cwd: Path) -> Settings:
     """Settings with what the nearest pyproject.toml that has some says.  Raises ConfigError."""
     for path in folders.pyprojects(cwd):
-        data = _read(path)
+        settings, data = _read(settings, path, path.parent)
         if data is None or _TABLE not in data:  # most: they are not even parsed
             continue
         tools = _parsed(data, path).get("tool")
@@ -285,11 +299,11 @@ def load(cwd: Path) -> Settings:
     with contextlib.suppress(folders.NoHomeError):  # who has no home has no file in it
         settings = merge(settings, folders.user_file())
     settings = merge_pyproject(settings, cwd)
-    project = folders.project_file(cwd)
-    data = _read(project) if project is not None else None
-    if project is None or data is None:
-        return settings
-    return _merged_project(settings, _parsed(data, project), str(project))
+    for project in folders.project_files(cwd):
+        settings, data = _read(settings, project, project.parent)
+        if data is not None:
+            return _merged_project(settings, _parsed(data, project), str(project))
+    return settings
 
 
 def told(settings: Settings) -> Iterator[str]:

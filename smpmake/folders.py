@@ -4,14 +4,17 @@ settings may be."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from smpmake import private
 from smpmake.errors import SmpmakeError
 
 _NAME: Final = "smpmake"
+#: What is in the root of a repository, as a folder or as a file.
+_REPOSITORIES: Final = (".git", ".hg", ".svn", ".jj", ".bzr", "_darcs", ".fslckout")
 _BELOW_HOME: Final = {"config": ".config", "state": ".local/state", "cache": ".cache"}
 
 
@@ -44,7 +47,7 @@ def replace_file(path: Path, lines: Iterable[str]) -> None:
     """Writes a file of ours, whole or not at all.  Raises OSError."""
     import tempfile  # few builds have anything to save
 
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private.demand_folder(path.parent)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
         file.writelines(lines)
     os.replace(file.name, path)
@@ -60,25 +63,58 @@ def user_file() -> Path:
     return config() / "config.toml"
 
 
-def project_file(start: Path) -> Path | None:
-    """The nearest `.smpmake.toml` in `start` or a folder above it.  What cannot be looked at is
-    not there: a build may run below a folder that is closed to it."""
-    for folder in (start, *start.parents):
-        candidate = folder / ".smpmake.toml"
-        if os.path.isfile(candidate):
-            return candidate
-    return None
+def project_files(start: Path) -> Iterator[Path]:
+    """Every `.smpmake.toml` in `start` and above it, up to the root of its repository, the nearest
+    first.
+
+    Without a repository those above count as long as folders are the user's own, and not beyond the
+    home.  What cannot be looked at is not there: a build may run below a folder that is closed to
+    it.
+    """
+    return _settings(".smpmake.toml", start, _own_above)
 
 
 def pyprojects(start: Path) -> Iterator[Path]:
-    """Every pyproject.toml from `start` up to the root of its repository, the nearest first.
+    """The same of pyproject.toml; without a repository only the one in `start`."""
+    return _settings("pyproject.toml", start, lambda start: ())
 
-    Without a repository only the one in `start`: what lies above may be anybody's.
-    """
-    folders = (start, *start.parents)
-    root = next((at for at, folder in enumerate(folders) if os.path.exists(folder / ".git")), 0)
-    files = (folder / "pyproject.toml" for folder in folders[: root + 1])
-    return (file for file in files if os.path.isfile(file))
+
+def _settings(name: str, start: Path, above: Callable[[Path], Collection[Path]]) -> Iterator[Path]:
+    """above  which folders above count where there is no repository."""
+    if os.path.isfile(start / name):
+        yield start / name
+    higher = [folder for folder in start.parents if os.path.isfile(folder / name)]
+    if higher:  # seldom
+        root = _root_of(start)
+        counted = above(start) if root is None else (root, *_until(root, start))
+        yield from (folder / name for folder in higher if folder in counted)
+
+
+def _root_of(start: Path) -> Path | None:
+    """The root of the repository in which a folder is."""
+    for folder in (start, *start.parents):
+        if any(os.path.exists(folder / name) for name in _REPOSITORIES):
+            return folder
+    return None
+
+
+def _until(root: Path, start: Path) -> list[Path]:
+    return [folder for folder in start.parents if folder.is_relative_to(root)]
+
+
+def _own_above(start: Path) -> list[Path]:
+    """Folders above that are the user's own, without a gap, up to the home."""
+    home = os.path.realpath(os.environ.get("HOME") or "/")
+    found = []
+    for folder in (start, *start.parents):
+        try:
+            private.demand_own(folder)
+        except OSError:
+            break
+        found.append(folder)
+        if os.fspath(folder) == home:
+            break
+    return found
 
 
 def runtime() -> Path | None:

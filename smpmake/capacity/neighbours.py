@@ -15,14 +15,13 @@ import asyncio
 import contextlib
 import fcntl
 import os
-import stat
 import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from smpmake import cpus, folders
+from smpmake import cpus, folders, private
 
 if TYPE_CHECKING:
     from smpmake.disk.inotify import Watch
@@ -207,6 +206,10 @@ def neighbours(slots: int) -> SharedSlots | None:
         return None
     try:
         return SharedSlots(_place(usable.quota), usable.count)
+    except private.SharedError as error:
+        told = "this build does not share the CPUs with your other builds"
+        private.complain(error, told, private.ANOTHER_CACHE)
+        return None
     except (OSError, folders.NoHomeError):
         return None
 
@@ -225,20 +228,16 @@ def _place(quota: float | None) -> Path:
     runtime = folders.runtime()
     if runtime is not None:  # beside our folder there, which need not be
         return runtime.with_name(f"smpmake-slots-{name}")
-    folder = folders.cache()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder / f"smpmake-slots-{name}"
+    return folders.cache() / f"smpmake-slots-{name}"
 
 
 def _open(path: Path) -> int:
     """The file that is there now, marked as in use.  Raises OSError."""
     for _ in range(_TRIES):
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = private.opened(path, os.O_RDWR | os.O_CREAT, make=True)
         try:
             fcntl.flock(fd, fcntl.LOCK_SH)
             info = os.fstat(fd)
-            if info.st_uid != os.getuid() or not stat.S_ISREG(info.st_mode):
-                raise PermissionError(f"{path} is not ours")
             with contextlib.suppress(FileNotFoundError):  # its last user has left
                 if os.path.samestat(info, os.stat(path)):
                     os.ftruncate(fd, (_SLOTS + _BUILDS) * _ID)

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from smpmake import folders
+from smpmake import folders, private
 from smpmake.digests import sha256
 from smpmake.redact import SHOWN, Redactor
 
@@ -39,7 +39,11 @@ class KnownFailures:
         except folders.NoHomeError:
             return
         try:
-            lines = self._path.read_text(errors="replace").splitlines()
+            lines = private.read(self._path).decode(errors="replace").splitlines()
+        except private.SharedError as error:
+            told = "smpmake learns nothing from earlier builds"
+            private.complain(error, told, private.ANOTHER_STATE)
+            return
         except OSError:
             return
         for line in lines:

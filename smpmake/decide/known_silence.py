@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from smpmake import folders
+from smpmake import folders, private
 from smpmake.digests import sha256
 
 _MOST: Final = 20_000  # commands; those that were not met for longest go
@@ -47,12 +47,11 @@ class KnownSilence:
             return
         if os.path.exists(older):
             self._older, self._changed = older, True
-            self._silent = _rows_of_older(older)
-        with contextlib.suppress(OSError):
-            for line in self._path.read_text(errors="replace").splitlines():
-                digest, _, silent = line.partition(" ")
-                if len(digest) == 32 and silent in ("0", "1"):
-                    self._silent[digest] = silent == "1"
+            self._silent = _rows_of_older(_lines_of(older))
+        for line in _lines_of(self._path):
+            digest, _, silent = line.partition(" ")
+            if len(digest) == 32 and silent in ("0", "1"):
+                self._silent[digest] = silent == "1"
 
     def __len__(self) -> int:
         return len(self._silent)
@@ -112,13 +111,24 @@ def _digest_of_environment(env: bytes) -> bytes:
     return sha256(b"\0".join(variables)).digest()
 
 
-def _rows_of_older(path: Path) -> dict[str, bool]:
+def _lines_of(path: Path) -> list[str]:
+    """Those of a file; none where it cannot be read."""
+    try:
+        return private.read(path).decode(errors="replace").splitlines()
+    except private.SharedError as error:
+        private.complain(error, "smpmake learns nothing from earlier builds", private.ANOTHER_STATE)
+    except OSError:
+        pass
+    return []
+
+
+def _rows_of_older(lines: list[str]) -> dict[str, bool]:
     """What older versions wrote, among more: lines of JSON, of which [digest, 0 or 1] count."""
     import json  # once a project
 
     found: dict[str, bool] = {}
-    with contextlib.suppress(OSError, ValueError, TypeError, LookupError):
-        for line in path.read_text(errors="replace").splitlines()[2:]:
+    with contextlib.suppress(ValueError, TypeError, LookupError, RecursionError):
+        for line in lines[2:]:
             row = json.loads(line)
             if len(row) == 2 and isinstance(row[0], str) and len(row[0]) == 32:
                 found[row[0]] = bool(row[1])

@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from smpmake import private
 
 _LARGEST: Final = 1 << 18  # bytes of the file; beyond that it begins anew
 _LINE: Final = re.compile(rb"(?:-?\d{1,20} ){9}-?\d{1,20}")
@@ -73,15 +74,19 @@ class Proofs:
     def _known(self) -> set[Identity]:
         if self._seen is None:
             self._seen = set()
-            with contextlib.suppress(OSError):
+            try:
                 self._seen = self._read()
+            except private.SharedError as error:
+                private.complain(error, "smpmake watches each compiler anew", private.ANOTHER_CACHE)
+            except OSError:
+                pass
         return self._seen
 
     def _read(self) -> set[Identity]:
         """Raises OSError."""
         if self._file is None or self._guard is None:
             return set()
-        with open(self._file, "rb", opener=_opened) as file:
+        with open(self._file, "rb", opener=private.opened) as file:
             lines = file.read(2 * _LARGEST).split(b"\n")[:-1]
         rows = [tuple(map(int, line.split())) for line in lines if _LINE.fullmatch(line)]
         return {Identity(*row[5:]) for row in rows if row[:5] == self._guard}
@@ -90,8 +95,7 @@ class Proofs:
         if self._file is None or self._guard is None:
             return
         with contextlib.suppress(OSError):
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fd = _opened(os.fspath(self._file), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            fd = private.opened(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, make=True)
             try:
                 if os.fstat(fd).st_size > _LARGEST:
                     os.ftruncate(fd, 0)
@@ -103,13 +107,3 @@ class Proofs:
 
 def _line(guard: Identity, program: Identity) -> bytes:
     return (" ".join(map(str, (*guard, *program))) + "\n").encode()
-
-
-def _opened(path: str, flags: int) -> int:
-    """Raises OSError for what is no file of ours alone."""
-    fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    info = os.fstat(fd)
-    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o022:
-        os.close(fd)
-        raise PermissionError(path)
-    return fd

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smpmake.forecast import Forecast
-from smpmake.history.store import History, HistoryError
+from smpmake.history.store import GARBAGE, History, HistoryError
 from smpmake.records import BuildRecord
 from smpmake.timing import analyse  # the face first: threads import it at the same time
 from smpmake.timing.calibration import calibrated
@@ -25,7 +25,7 @@ def calibration(record: BuildRecord, history: History) -> float | None:
         return None
     try:
         return calibrated(record, history.single(record.cwd))
-    except HistoryError:
+    except (HistoryError, *GARBAGE):
         return None
 
 
@@ -38,6 +38,13 @@ def with_order(known: Forecast, cwd: str, history: History) -> Forecast:
         return known
     if record is None:
         return known
+    try:
+        return _with_order(known, record)
+    except GARBAGE:  # numbers that no build has had
+        return known
+
+
+def _with_order(known: Forecast, record: BuildRecord) -> Forecast:
     timing = analyse(record)
     graph = build_graph(record, timing.line, timing.serial)
     outputs = {c.number: c.outputs[0] for c in record.commands if c.outputs}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from smpmake.columns import STORED
+from smpmake.history.schema import TYPES
 from smpmake.records import (
     BuildRecord,
     CommandRecord,
@@ -74,17 +77,81 @@ def command_row(
     return [build, *(made[kind](value) if kind in made else value for kind, value in values)]
 
 
-def command(values: Iterable[Any], files: Mapping[int, str]) -> CommandRecord:
-    """The inverse of `command_row`, without the build's id."""
+def command(values: Sequence[Any], files: Mapping[int, str]) -> CommandRecord:
+    """The inverse of `command_row`, without the build's id.  Raises ValueError."""
+    if values[COMMAND.index("number")] is None:
+        raise ValueError("a command has no number")
     made: dict[str, Callable[[Any], Any]] = {
-        "texts": lambda value: tuple(json.loads(value)),
-        "paths": lambda value: tuple(files[each] for each in json.loads(value) if each in files),
+        "texts": lambda value: tuple(_texts(value)),
+        "paths": lambda value: tuple(files[each] for each in _numbers(value) if each in files),
         "flag": bool,
     }
     return command_record(
         (column.name, made[column.kind](value) if column.kind in made else value)
-        for column, value in zip(STORED, values, strict=True)
+        for column, value in zip(STORED, checked("command", COMMAND, values), strict=True)
     )
+
+
+# ---------------------------------------------------------------------- what somebody may have put
+
+
+def checked(table: str, names: tuple[str, ...], values: Sequence[Any]) -> Sequence[Any]:
+    """Values of a row, if they are what its table declares.  Raises ValueError."""
+    wrong = _wrong(table, names, tuple(map(type, values)))
+    for value in values if not wrong else ():
+        if type(value) is float and not math.isfinite(value):
+            wrong = names[values.index(value)]
+    if wrong:
+        raise ValueError(f"a {wrong} of table {table} is no {TYPES[table][wrong]}")
+    return values
+
+
+@functools.cache  # most rows of a table have the same
+def _wrong(table: str, names: tuple[str, ...], types: tuple[type, ...]) -> str:
+    """The first column whose value is of another type; or none."""
+    for name, kind in zip(names, types, strict=True):
+        declared, _, needed = TYPES[table][name].partition(" ")
+        if kind not in _KINDS[declared] and (needed or kind is not type(None)):
+            return name
+    return ""
+
+
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "integer": (int,),
+    "real": (int, float),
+    "text": (str,),
+    "blob": (bytes,),
+}
+
+
+def number(value: Any) -> float:
+    """A figure that SQLite has worked out.  Raises ValueError."""
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError("a time is no number")
+    return value
+
+
+def _texts(value: str) -> list[str]:
+    return _all(value, str)
+
+
+def _numbers(value: str) -> list[int]:
+    return _all(value, int)
+
+
+def _all(value: str, kind: type) -> list[Any]:
+    """A list of JSON's, of one kind.  Raises ValueError."""
+    found = _json(value)
+    if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+        raise ValueError("a list has something else in it")
+    return found
+
+
+def _json(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except RecursionError:
+        raise ValueError("lists in lists without end") from None
 
 
 def stall_row(build: int, stall: Stall, start: int) -> list[object]:
@@ -147,10 +214,32 @@ def _fields(surroundings: Surroundings) -> dict[str, Any]:
     return surroundings._asdict() | {"compilers": [c._asdict() for c in surroundings.compilers]}
 
 
-def _surroundings(fields: dict[str, Any]) -> Surroundings:
-    compilers = tuple(Compiler(**each) for each in fields.pop("compilers", ()))
-    options = tuple(fields.pop("options", ()))
-    return Surroundings(**fields, options=options, compilers=compilers)
+def _surroundings(value: str) -> Surroundings:
+    try:
+        fields = dict(_json(value))
+        compilers = tuple(Compiler(**each) for each in fields.pop("compilers", ()))
+        options = tuple(fields.pop("options", ()))
+        found = Surroundings(**fields, options=options, compilers=compilers)
+    except (TypeError, AttributeError):
+        found = None
+    usual = Surroundings()
+    if (
+        found is None
+        or not all(type(one) is type(other) for one, other in zip(found, usual, strict=True))
+        or not all(isinstance(text, str) for each in (options, *compilers) for text in each)
+    ):
+        raise ValueError("the surroundings are none")
+    return found
+
+
+def _launchers(value: str) -> dict[str, dict[str, int]]:
+    found = _json(value)
+    if not isinstance(found, dict) or not all(
+        isinstance(counts, dict) and all(type(count) is int for count in counts.values())
+        for counts in found.values()
+    ):
+        raise ValueError("the launchers are none")
+    return found
 
 
 def start_of(pid: int) -> int:
@@ -162,10 +251,12 @@ def start_of(pid: int) -> int:
         return 0
 
 
-def build(number: int, values: Iterable[Any]) -> BuildRecord:
-    """A build without its commands; its clock starts at 0."""
-    v = dict(zip(BUILD, values, strict=True))
-    record = BuildRecord(json.loads(v["command"]), v["cwd"], v["slots"], v["cpus"], v["version"])
+def build(number: int, values: Sequence[Any]) -> BuildRecord:
+    """A build without its commands; its clock starts at 0.  Raises ValueError."""
+    v = dict(zip(BUILD, checked("build", BUILD, values), strict=True))
+    record = BuildRecord(_texts(v["command"]), v["cwd"], v["slots"], v["cpus"], v["version"])
+    if not record.command or record.slots < 1 or record.cpus < 1:
+        raise ValueError("a build has no command, no slots or no CPUs")
     record.driver_ended = v["driver_ns"]
     record.ended = v["wall_ns"]
     record.wall_clock = v["wall_clock"]
@@ -181,14 +272,14 @@ def build(number: int, values: Iterable[Any]) -> BuildRecord:
     record.memory = v["memory"]
     record.complete = v["pid"] == 0
     record.running = v["pid"] != 0 and start_of(v["pid"]) == v["pid_start"]
-    record.notices = json.loads(v["notices"])
+    record.notices = _texts(v["notices"])
     record.by_shims = bool(v["by_shims"])
     record.driver_started = v["driver_started_ns"]
     record.again_us = v["again_us"]
     record.watched = v["watched"]
     record.calibration = v["calibration"]
-    record.surroundings = _surroundings(json.loads(v["surroundings"]))
-    record.launchers = json.loads(v["launchers"])
+    record.surroundings = _surroundings(v["surroundings"])
+    record.launchers = _launchers(v["launchers"])
     record.estimate_most = v["estimate_most_s"]
     record.why_not = v["why_not"]
     record.parallel = v["parallel"]

@@ -99,6 +99,18 @@ create table failure (
 VERSION: Final = len(re.findall(r"^    (?!primary)\w+ ", SCHEMA, re.MULTILINE))
 
 
+def _types() -> Iterator[tuple[str, dict[str, str]]]:
+    for table, columns in re.findall(
+        r"^create table (\w+) \((.*?)^\)", SCHEMA, re.MULTILINE | re.S
+    ):
+        named = r"^    (\w+) +(integer|real|text|blob)( not null)?"
+        found = re.findall(named, columns, re.MULTILINE)
+        yield table, {name: kind + needed for name, kind, needed in found}
+
+
+#: By table and column, as what a value is declared.  SQLite takes any value all the same.
+TYPES: Final = dict(_types())
+
 #: Each table's columns, and each index.
 _PARTS: Final = """
 select m.name, m.sql, t.name, t.type, t."notnull", t.dflt_value

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from smpmake import folders
+from smpmake import folders, private
 from smpmake.errors import SmpmakeError
 from smpmake.history import rows
 from smpmake.history.schema import VERSION, missing
@@ -19,9 +20,14 @@ from smpmake.records import NOT_RUN, BuildRecord, Compiler, Failure, Past, Sampl
 #: What is kept if the configuration does not say otherwise.
 KEPT_DAYS: Final = 180
 KEPT_BYTES: Final = 256 << 20
+_FAILURE: Final = ("number", "output", "why", "reported")
 _PAST_BUILDS: Final = 5
 _PAST_SINGLE: Final = 3
 _PATIENCE: Final = 10.0  # s for others who write, where nobody waits for us
+#: What comes of values that nobody of us has written.
+GARBAGE: Final = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError),
+)
 #: Builds whose command could be run at all.
 _RAN: Final = (
     "(status not in (126, 127) or exists (select 1 from command where command.build = build.id))"
@@ -80,18 +86,23 @@ class History:
         """What goes wrong in it is a HistoryError."""
         try:
             yield
-        except (sqlite3.Error, OSError, ValueError) as error:
+        except private.SharedError as error:
+            remedy = error.remedy or private.ANOTHER_STATE
+            raise HistoryError(f"{error}: smpmake uses no history from there ({remedy})") from None
+        except (sqlite3.Error, OSError, *GARBAGE) as error:
             # The file cannot be reached or written now, or there is something wrong with it.
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise LockedError(f"{self.path}: another program has it locked") from None
             is_outside = isinstance(error, (OSError, sqlite3.OperationalError))
             what = "" if is_outside else " (move the file away to start a new history)"
-            raise HistoryError(f"{self.path}: {error}{what}") from None
+            raise HistoryError(f"{self.path}: {error or type(error).__name__}{what}") from None
 
     def connect(self, patience: float | None = None) -> sqlite3.Connection:
         """A connection to tables of our version, to be used inside `errors`."""
         patience = self._patience if patience is None else patience
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private.demand_folder(self.path.parent)
+        with contextlib.suppress(FileNotFoundError):
+            os.close(private.opened(self.path, os.O_PATH))
         # Another thread may go on where one has died.
         connection = sqlite3.connect(self.path, timeout=patience, check_same_thread=False)
         try:
@@ -144,7 +155,12 @@ class History:
             if not heads:
                 return None
             (record,) = heads
-            files = dict(connection.execute("select id, path from file where build = ?", (number,)))
+            files: dict[int, str] = {}
+            for values in connection.execute(
+                "select id, path from file where build = ?", (number,)
+            ):
+                file_id, path = rows.checked("file", ("id", "path"), values)
+                files[file_id] = path
             select = f"select {{}} from {{}} where build = {int(number)} order by {{}}"
             record.commands = [
                 rows.command(values, files)
@@ -153,21 +169,22 @@ class History:
                 )
             ]
             record.stalls = [
-                Stall(*values)
+                Stall(*rows.checked("stall", rows.STALL, values))
                 for values in connection.execute(
                     select.format(", ".join(rows.STALL), "stall", "began_ns")
                 )
             ]
             record.samples = [
-                Sample(*values)
+                Sample(*rows.checked("sample", rows.SAMPLE, values))
                 for values in connection.execute(
                     select.format(", ".join(rows.SAMPLE), "sample", "at_s")
                 )
             ]
             by_number = {command.number: command for command in record.commands}
             for at, output, why, reported in connection.execute(
-                select.format("number, output, why, reported", "failure", "number")
+                select.format(", ".join(_FAILURE), "failure", "number")
             ):
+                rows.checked("failure", _FAILURE, (at, output, why, reported))
                 if at in by_number:
                     failure = Failure(by_number[at], output, why)
                     (record.reported if reported else record.failures).append(failure)
@@ -221,7 +238,10 @@ class History:
                     (number, *NOT_RUN),
                 ):
                     for output in json.loads(outputs)[:1]:
-                        found[output] = Past(wall / 1e9, cpu / 1e6, rss, there / 1e9)
+                        wall_s, cpu_s, there_s = map(
+                            rows.number, (wall / 1e9, cpu / 1e6, there / 1e9)
+                        )
+                        found[output] = Past(wall_s, cpu_s, int(rows.number(rss)), there_s)
         return found
 
     def compilers(self, builds: int = _PAST_BUILDS) -> list[Compiler]:
@@ -239,7 +259,9 @@ class History:
                 (*NOT_RUN, rows.storable(cwd), _PAST_SINGLE),
             )
             return {
-                output: cpu / 1e6 for outputs, cpu in rows_ for output in json.loads(outputs)[:1]
+                output: rows.number(cpu / 1e6)
+                for outputs, cpu in rows_
+                for output in json.loads(outputs)[:1]
             }
 
     def fullest(self, cwd: str) -> int | None:

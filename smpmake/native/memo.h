@@ -74,11 +74,13 @@ enum memo_kind {
 	MEMO_IS_ABSENT = 1, /* `more`: errno */
 	MEMO_IS_FILE = 2,   /* a regular file of this content and mode */
 	MEMO_IS_FOLDER = 3,
-	MEMO_IS_LINK = 4,    /* the other text: its target */
-	MEMO_IS_NO_LINK = 5, /* there, and no link */
-	MEMO_IS_DEVICE = 6,  /* `more`: its number */
-	MEMO_HAS_NAMES = 7,  /* a folder, whose names have this hash */
-	MEMO_IS_VARIABLE = 8 /* `more`: whether it is there, with a value of this hash */
+	MEMO_IS_LINK = 4,     /* the other text: its target */
+	MEMO_IS_NO_LINK = 5,  /* there, and no link */
+	MEMO_IS_DEVICE = 6,   /* `more`: its number */
+	MEMO_HAS_NAMES = 7,   /* a folder, whose names have this hash */
+	MEMO_IS_VARIABLE = 8, /* `more`: whether it is there, with a value of this hash */
+	MEMO_LEADS_TO =
+	    9 /* the folder of an output, by way of links; the other text: where it is */
 };
 
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
@@ -201,8 +203,20 @@ int memo_is_of_question(const struct memo_question *q, enum memo_scope scope, co
 struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at);
 uint64_t memo_check_of(const struct memo_entry *entry);
 
-/* Whether what lies in the place of an output is what lay there. */
-int memo_is_former(const struct memo_output *output, struct stat *info);
+/* Whether what lies in the place of an output is what lay there, and may be replaced. */
+int memo_is_former(const struct memo_entry *entry, const struct memo_output *output,
+                   struct stat *info);
+
+/* Whether a path lies below the folder of the command: it names no folder above on its way. */
+int memo_is_below(const char *path);
+/* The folder in which an output is, and the output's name there: AT_FDCWD where the path is that
+ * name, -1 where there is none.  On the way no link is followed, unless an entry of this machine
+ * tells that it led there when the command ran (MEMO_LEADS_TO). */
+int memo_open_way(const struct memo_entry *entry, const char *path, const char **name);
+void memo_close_way(int fd);
+/* Whether links are on that way: then `folder` is how the path names the folder, and `room` where
+ * it is; -1 where that cannot be told. */
+int memo_leads(const char *path, char folder[PATH_MAX], char room[PATH_MAX]);
 
 /* Whether a command without a result is to run unwatched: its question came for the first time, and
  * results are remembered of those that come again. */

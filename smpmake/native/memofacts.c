@@ -47,7 +47,8 @@ const struct memo_output *memo_outputs(const struct memo_entry *entry)
 {
 	const char *end = (const char *)entry + entry->size;
 	const void *at = entry + 1;
-	if (entry->outputs > OUTPUTS)
+	/* What was made without a look at anything would hold for every question. */
+	if (entry->facts == 0 || entry->outputs > OUTPUTS)
 		return NULL;
 	for (uint32_t i = 0; i < entry->facts; i++) {
 		const struct memo_fact *fact = at;
@@ -183,6 +184,8 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 	switch (fact->kind) {
 	case MEMO_IS_ABSENT:
 		return MEMO_APPEARED;
+	case MEMO_LEADS_TO: /* is looked at where the output is (memoway.c) */
+		return S_ISDIR(info.st_mode) ? 0 : MEMO_FOLDER;
 	case MEMO_IS_DEVICE:
 		return S_ISCHR(info.st_mode) && info.st_rdev == fact->more &&
 		               info.st_mode == fact->mode
@@ -203,9 +206,21 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 	}
 }
 
-int memo_is_former(const struct memo_output *output, struct stat *info)
+/* Whether the way to it is as it was.  Where there is no folder nothing will be made. */
+static int is_reached(const struct memo_entry *entry, const char *path)
+{
+	const char *name;
+	int fd = memo_open_way(entry, path, &name);
+	memo_close_way(fd);
+	return fd != -1 || errno == ENOENT;
+}
+
+int memo_is_former(const struct memo_entry *entry, const struct memo_output *output,
+                   struct stat *info)
 {
 	const char *path = (const char *)(output + 1);
+	if (!is_reached(entry, path))
+		return 0;
 	if (guarded(SYS_newfstatat, AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT && !(output->flags & MEMO_WAS_THERE);
 	return output->flags & MEMO_WAS_THERE && S_ISREG(info->st_mode) &&
@@ -228,7 +243,7 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 	groups.count = 0;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
 		int was_there = (output->flags & MEMO_WAS_THERE) != 0;
-		if (!memo_is_former(output, &info) ||
+		if (!memo_is_former(entry, output, &info) ||
 		    (output->flags & MEMO_IN_PLACE && !q->is_guarded))
 			return MEMO_OUTPUT;
 		/* No input is the same file by another name. */

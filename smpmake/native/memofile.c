@@ -414,6 +414,7 @@ static int is_of_others(const struct trace *trace, const struct altered *one, in
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
                                  uint32_t *count, int is_after_facts)
 {
+	static const unsigned char none[SHA256_SIZE];
 	for (size_t i = 0; i < trace->altered_count; i++) {
 		const struct altered *one = &trace->altered[i];
 		struct stat info;
@@ -422,18 +423,26 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 			return MEMO_CHANGED;
 		if (!is_there && !one->was_there) {
 			/* Had it been there it would have gone; but for what mkstemp has named. */
-			struct look none = {.path = one->path, .kind = MEMO_IS_ABSENT};
-			static const unsigned char zero[SHA256_SIZE];
-			none.flags = MEMO_NO_FOLLOW;
-			none.info.st_rdev = ENOENT;
+			struct look absent = {.path = one->path, .kind = MEMO_IS_ABSENT};
+			absent.flags = MEMO_NO_FOLLOW;
+			absent.info.st_rdev = ENOENT;
 			if (!one->is_temporary && !is_after_facts) {
-				put_fact(making, &none, 0, zero);
+				put_fact(making, &absent, 0, none);
 				(*facts)++;
 			}
 			continue;
 		}
-		if (!is_after_facts)
+		if (!is_after_facts) {
+			char folder[PATH_MAX], room[PATH_MAX];
+			struct look way = {.path = folder, .target = room, .kind = MEMO_LEADS_TO};
+			int leads = memo_leads(one->path, folder, room);
+			if (leads < 0)
+				return MEMO_FORMER;
+			if (leads > 0)
+				put_fact(making, &way, 0, none);
+			*facts += (uint32_t)leads;
 			continue;
+		}
 		if (is_there &&
 		    (!S_ISREG(info.st_mode) || info.st_nlink != 1 || info.st_uid != geteuid()))
 			return MEMO_FORMER;

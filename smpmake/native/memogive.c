@@ -35,10 +35,19 @@ static int is_exact(const struct memo_question *q)
 	return !q->is_as_job;
 }
 
-static int make_beside(const struct memo_question *q, const struct memo_output *output,
-                       uint32_t number, int64_t *made_ns, memo_keep *keep)
+/* The name in an open folder of what has a path. */
+static const char *last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+static int make_beside(const struct memo_question *q, const struct memo_entry *entry,
+                       const struct memo_output *output, uint32_t number, int64_t *made_ns,
+                       memo_keep *keep)
 {
 	char name[PATH_MAX];
+	const char *own;
 	struct stat info;
 	struct memo_stamp stamp;
 	const struct memo_blob *blob = memo_blob_of(output);
@@ -47,8 +56,12 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 		return -1;
 	if (memo_is_listed(name) || keep(name, NULL, NULL) != 0)
 		return -1;
-	int fd =
-	    (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int folder = memo_open_way(entry, (const char *)(output + 1), &own);
+	if (folder == -1)
+		return -1;
+	int fd = (int)kernel(SYS_openat, folder, last_name(name),
+	                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	memo_close_way(folder);
 	if (fd < 0)
 		return -1;
 	int failed = write_all(fd, bytes, blob->bytes) != 0 ||
@@ -61,33 +74,50 @@ static int make_beside(const struct memo_question *q, const struct memo_output *
 	return failed ? -1 : 0;
 }
 
-static void drop_beside(const struct memo_output *output, uint32_t count)
+/* Removes what has a path, if there is a way to it. */
+static int drop(const struct memo_entry *entry, const char *path)
+{
+	const char *name;
+	int folder = memo_open_way(entry, path, &name), failed = -1;
+	if (folder != -1)
+		failed = kernel(SYS_unlinkat, folder, name, 0) == 0 ? 0 : -1;
+	memo_close_way(folder);
+	return failed;
+}
+
+static void drop_beside(const struct memo_entry *entry, uint32_t count)
 {
 	char name[PATH_MAX];
+	const struct memo_output *output = memo_outputs(entry);
 	for (uint32_t i = 0; i < count; i++, output = memo_behind(output))
 		if (!(output->flags & MEMO_REMOVED) &&
 		    name_beside((const char *)(output + 1), i, name) == 0)
-			kernel(SYS_unlinkat, AT_FDCWD, name, 0);
+			drop(entry, name);
 }
 
-static int put_in_place(const struct memo_output *output, uint32_t number, memo_keep *keep)
+static int put_in_place(const struct memo_entry *entry, const struct memo_output *output,
+                        uint32_t number, memo_keep *keep)
 {
 	char name[PATH_MAX];
-	const char *path = (const char *)(output + 1);
+	const char *path = (const char *)(output + 1), *own;
 	struct stat info, made;
-	int is_removed = (output->flags & MEMO_REMOVED) != 0;
-	if (!is_removed &&
-	    (name_beside(path, number, name) != 0 ||
-	     kernel(SYS_newfstatat, AT_FDCWD, name, &made, AT_SYMLINK_NOFOLLOW) != 0))
-		return -1;
-	/* Once more: it may have changed while contents were copied. */
-	if (!memo_is_former(output, &info) ||
+	int is_removed = (output->flags & MEMO_REMOVED) != 0, failed;
+	int folder = memo_open_way(entry, path, &own);
+	failed =
+	    folder == -1 ||
+	    (!is_removed &&
+	     (name_beside(path, number, name) != 0 ||
+	      kernel(SYS_newfstatat, folder, last_name(name), &made, AT_SYMLINK_NOFOLLOW) != 0)) ||
+	    /* Once more: it may have changed while contents were copied. */
+	    !memo_is_former(entry, output, &info) ||
 	    keep(path, output->flags & MEMO_WAS_THERE ? &info : NULL, is_removed ? NULL : &made) !=
-	        0)
-		return -1;
-	if (is_removed)
-		return kernel(SYS_unlinkat, AT_FDCWD, path, 0) == 0 ? 0 : -1;
-	return kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) == 0 ? 0 : -1;
+	        0;
+	if (!failed && is_removed)
+		failed = kernel(SYS_unlinkat, folder, own, 0) != 0;
+	else if (!failed)
+		failed = kernel(SYS_renameat, folder, last_name(name), folder, own) != 0;
+	memo_close_way(folder);
+	return failed ? -1 : 0;
 }
 
 static int put_all(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep,
@@ -97,14 +127,14 @@ static int put_all(const struct memo_question *q, const struct memo_entry *entry
 	uint32_t done = 0;
 	for (; done < entry->outputs; done++, output = memo_behind(output))
 		if (!(output->flags & MEMO_REMOVED) &&
-		    make_beside(q, output, done, made_ns, keep) != 0) {
-			drop_beside(first, done + 1);
+		    make_beside(q, entry, output, done, made_ns, keep) != 0) {
+			drop_beside(entry, done + 1);
 			return -1;
 		}
 	output = first;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
-		if (put_in_place(output, i, keep) != 0) {
-			drop_beside(first, entry->outputs);
+		if (put_in_place(entry, output, i, keep) != 0) {
+			drop_beside(entry, entry->outputs);
 			return -1; /* what is there by now the tool makes anew */
 		}
 	return 0;
@@ -115,7 +145,7 @@ static void take_all(const struct memo_entry *entry)
 {
 	const struct memo_output *output = memo_outputs(entry);
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
-		kernel(SYS_unlinkat, AT_FDCWD, (const char *)(output + 1), 0);
+		drop(entry, (const char *)(output + 1));
 }
 
 int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep)

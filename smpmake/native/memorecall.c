@@ -49,21 +49,22 @@ static void open_inputs(const struct memo_entry *entry)
 /* ------------------------------------------------------------------ its files */
 
 /* `is_job`: its files get another time. */
-static int write_output(const char *path, const struct memo_output *output, const char *bytes,
-                        uint64_t size, int is_job)
+static int write_output(int folder, const char *name, const struct memo_output *output,
+                        const char *bytes, int is_job)
 {
+	uint64_t size = memo_blob_of(output)->bytes;
 	int is_cut = (output->flags & MEMO_IN_PLACE) != 0;
 	/* What the command reads itself stays as it is until there is room for what comes. */
 	int is_kept = is_cut && output->flags & MEMO_IS_INPUT;
 	struct stat info;
-	if (output->flags & MEMO_WAS_THERE && !is_cut && unlink(path) != 0)
+	if (output->flags & MEMO_WAS_THERE && !is_cut && unlinkat(folder, name, 0) != 0)
 		return -1;
-	int fd = open(path,
-	              O_WRONLY | O_CLOEXEC |
-	                  (is_kept  ? 0
-	                   : is_cut ? O_TRUNC
-	                            : O_CREAT | O_EXCL),
-	              output->mode & 07777);
+	int fd = openat(folder, name,
+	                O_WRONLY | O_CLOEXEC | O_NOFOLLOW |
+	                    (is_kept  ? 0
+	                     : is_cut ? O_TRUNC
+	                              : O_CREAT | O_EXCL),
+	                output->mode & 07777);
 	if (fd < 0)
 		return -1;
 	int failed =
@@ -76,8 +77,21 @@ static int write_output(const char *path, const struct memo_output *output, cons
 	failed |= !is_job && memo_date(fd) != 0;
 	failed |= close(fd) != 0;
 	if (failed && !is_cut)
-		unlink(path);
+		unlinkat(folder, name, 0);
 	return failed ? -1 : 0;
+}
+
+/* `bytes`: what is to be in it; NULL: it is removed. */
+static int change(const struct memo_entry *entry, const struct memo_output *output,
+                  const char *bytes, int is_job)
+{
+	const char *name;
+	int folder = memo_open_way(entry, (const char *)(output + 1), &name), failed = -1;
+	if (folder != -1)
+		failed = bytes == NULL ? unlinkat(folder, name, 0)
+		                       : write_output(folder, name, output, bytes, is_job);
+	memo_close_way(folder);
+	return failed;
 }
 
 /* As the command itself makes its files: in place, in the order of their names.  -1: the command
@@ -90,7 +104,7 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
 		bytes[i] =
 		    output->flags & MEMO_REMOVED ? "" : memo_bytes(&q->memo, memo_blob_of(output));
-		if (bytes[i] == NULL || !memo_is_former(output, &info) ||
+		if (bytes[i] == NULL || !memo_is_former(entry, output, &info) ||
 		    memo_is_listed((const char *)(output + 1)))
 			return -1;
 	}
@@ -100,17 +114,13 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 	sigprocmask(SIG_BLOCK, &all, &before);
 	output = memo_outputs(entry);
 	int failed = 0;
-	for (uint32_t i = 0; i < entry->outputs && !failed; i++, output = memo_behind(output)) {
-		const char *path = (const char *)(output + 1);
+	for (uint32_t i = 0; i < entry->outputs && !failed; i++, output = memo_behind(output))
 		failed =
-		    output->flags & MEMO_REMOVED
-		        ? unlink(path)
-		        : write_output(path, output, bytes[i], memo_blob_of(output)->bytes, is_job);
-	}
+		    change(entry, output, output->flags & MEMO_REMOVED ? NULL : bytes[i], is_job);
 	output = memo_outputs(entry);
 	int is_to_end = !failed && memo_is_to_end();
 	for (uint32_t i = 0; i < entry->outputs && is_to_end; i++, output = memo_behind(output))
-		unlink((const char *)(output + 1));
+		change(entry, output, NULL, is_job);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return failed != 0 ? -1 : 0;
 }

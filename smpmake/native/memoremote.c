@@ -92,19 +92,6 @@ static void note_alike(const struct memo_question *q, char alike[32])
 
 /* ------------------------------------------------------------------ what is believed */
 
-/* Below the folder of the command: it names no folder above on its way. */
-static int is_below(const char *path)
-{
-	if (*path == '/' || *path == '\0')
-		return 0;
-	for (const char *at = path; at != NULL; at = strchr(at, '/')) {
-		at += *at == '/';
-		if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
-			return 0;
-	}
-	return 1;
-}
-
 /* `path`, "-opath", "-MFpath", "--output=path", "-Wp,-MD,path". */
 static int is_word(const struct memo_question *q, const char *path)
 {
@@ -122,7 +109,8 @@ static int is_word(const struct memo_question *q, const char *path)
 	return 0;
 }
 
-/* Results of success that make plain files where this command may make them. */
+/* Results of success that make plain files where this command may make them, through no link: where
+ * that leads here nobody else knows. */
 static int may_be_shared(const struct memo_question *q, const struct memo_entry *entry)
 {
 	const struct memo_output *output = memo_outputs(entry);
@@ -131,8 +119,10 @@ static int may_be_shared(const struct memo_question *q, const struct memo_entry 
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
 		const char *path = (const char *)(output + 1);
 		int is_plain = S_ISREG(output->mode) && (output->mode & 07000) == 0;
-		if (!(is_below(path) || is_word(q, path)) ||
-		    !(is_plain || output->flags & MEMO_REMOVED))
+		char folder[PATH_MAX], room[PATH_MAX];
+		if (!(memo_is_below(path) || is_word(q, path)) ||
+		    !(is_plain || output->flags & MEMO_REMOVED) ||
+		    memo_leads(path, folder, room) != 0)
 			return 0;
 	}
 	return 1;

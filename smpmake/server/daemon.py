@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from smpmake import cpus, folders, native
+from smpmake import cpus, folders, native, private
 from smpmake.capacity.neighbours import neighbours
 from smpmake.commands import families
 from smpmake.config import Settings
@@ -46,17 +46,30 @@ class ServiceError(SmpmakeError):
 def base_folder() -> Path:
     """Where named servers live: private to the user.  Raises ServiceError when it is not."""
     own = f"smpmake-services-{os.getuid()}"
-    base = Path("/tmp", own)
+    runtime = folders.runtime()
+    if runtime is not None and is_suitable(runtime / ("x" * LONGEST_NAME)):
+        with contextlib.suppress(private.SharedError):  # another user's, who lets root write there
+            return _closed(runtime)
+    wished = Path(tempfile.gettempdir(), own)
     try:
-        wished = folders.runtime() or Path(tempfile.gettempdir(), own)
-        if is_suitable(wished / ("x" * LONGEST_NAME)):
-            base = wished
-        base.mkdir(mode=0o700, exist_ok=True)
-        info = base.lstat()
+        return _closed(wished if is_suitable(wished / ("x" * LONGEST_NAME)) else Path("/tmp", own))
+    except private.SharedError as error:
+        told = f"the folder of servers is not private to you: {error}"
+        raise ServiceError(f"{told} (remove it, or set XDG_RUNTIME_DIR)") from None
+
+
+def _closed(base: Path) -> Path:
+    """A folder that is there now, for the user alone.  Raises ServiceError or SharedError."""
+    try:
+        folder = private.opened(base, private.FOLDER | os.O_NOFOLLOW, make=True)
+        mode = os.fstat(folder).st_mode
+        os.close(folder)
+    except private.SharedError:
+        raise
     except OSError as error:
         raise ServiceError(f"{base}: {error.strerror}") from None
-    if info.st_uid != os.getuid() or info.st_mode & 0o077 or base.is_symlink():
-        raise ServiceError(f"{base} is not private to you: remove it, or set XDG_RUNTIME_DIR")
+    if mode & 0o077:
+        raise private.SharedError(os.fspath(base), "is open to others")
     return base
 
 

@@ -201,7 +201,7 @@ def open_folder(path: Path) -> int:
 
 
 def _open_ours(path: Path) -> int:
-    """The same if it is this user's, else -1.
+    """The same if it is this user's, and others cannot write to it; else -1.
 
     Others may write where it lies: whatever is under its name a moment later, nobody looks.
     """
@@ -209,7 +209,8 @@ def _open_ours(path: Path) -> int:
         folder = open_folder(path)
     except OSError:
         return -1
-    if os.fstat(folder).st_uid == os.getuid():
+    info = os.fstat(folder)
+    if info.st_uid == os.getuid() and not info.st_mode & 0o022:
         return folder
     os.close(folder)
     return -1

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from smpmake import __version__, commands, folders, native
+from smpmake import __version__, commands, folders, native, private
 from smpmake.errors import SmpmakeError
 
 _FOR_LINES: Final = ".line"  # no tool of that name is on anybody's PATH
@@ -30,8 +30,8 @@ def shims_for(search_path: str, session: Path, described: Sequence[str] = ()) ->
     It outlives the session: a configure script that runs inside a build may write down the
     paths of tools that it found, and those must go on working (as the plain tools).  Which folder
     belongs to a PATH is remembered as long as none of PATH's folders changes.  Where the cache
-    cannot have it (no home, read-only, full, or with a colon, which would part it in a PATH) it
-    is in the session's folder, for this session alone.
+    cannot have it (no home, read-only, full, others may write there, or with a colon, which would
+    part it in a PATH) it is in the session's folder, for this session alone.
     Raises ShimFolderError.
     """
     why = ""
@@ -41,32 +41,39 @@ def shims_for(search_path: str, session: Path, described: Sequence[str] = ()) ->
             return _cached(cache, search_path, described)
     except (folders.NoHomeError, OSError) as error:
         why = f": {error}"
-    private = session / "shims"
-    if ":" in str(private):
+        if isinstance(error, private.SharedError):
+            private.complain(error, "this build has shims of its own", private.ANOTHER_CACHE)
+    own = session / "shims"
+    if ":" in str(own):
         raise ShimFolderError(
             f"no folder for shims{why}: neither XDG_CACHE_HOME nor TMPDIR is without a colon"
         )
     try:
-        private.mkdir(mode=0o700, exist_ok=True)
-        return _make_shims(private, search_path)
+        own.mkdir(mode=0o700, exist_ok=True)
+        return _make_shims(own, search_path)
     except OSError as error:
         raise ShimFolderError(f"no folder for shims: {error}") from None
 
 
 def _cached(cache: Path, search_path: str, described: Sequence[str]) -> Path:
     """Raises OSError."""
+    private.demand_folder(cache)
     state = os.fsencode("\n".join(_state_of(search_path, described)))
-    index = cache / "by-path" / f"{zlib.crc32(state):08x}"
+    index = f"by-path/{zlib.crc32(state):08x}"
     with contextlib.suppress(OSError):
-        name, _, of = index.read_bytes().partition(b"\0")
-        folder = Path(os.fsdecode(name))
-        if of == state and folder.is_dir():
-            return folder
+        path, _, of = private.read(index, below=cache).partition(b"\0")
+        name = os.path.basename(os.fsdecode(path))
+        if of == state and name:
+            os.close(private.opened(name, private.FOLDER, below=cache))
+            return cache / name
     folder = _make_shims(cache, search_path)
-    index.parent.mkdir(parents=True, exist_ok=True)
-    new = index.with_name(f"{index.name}.{os.getpid()}")
-    new.write_bytes(os.fsencode(folder) + b"\0" + state)
-    new.rename(index)
+    private.demand_folder(folder.name, below=cache)
+    private.demand_folder("by-path", below=cache)
+    new = cache / f"{index}.{os.getpid()}"
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(os.fsencode(folder) + b"\0" + state)
+    new.rename(cache / index)
     return folder
 
 
@@ -79,7 +86,6 @@ def _make_shims(cache: Path, search_path: str) -> Path:
     from smpmake.commands import families
     from smpmake.server.shims import find_tools
 
-    cache.mkdir(parents=True, exist_ok=True)
     found = {*(tool.name for tool in find_tools(search_path)), *families.built_tools(), _FOR_LINES}
     shim = native.program("shim")
     names = os.fsencode("\n".join([shim, *sorted(found)]))
@@ -90,7 +96,6 @@ def _make_shims(cache: Path, search_path: str) -> Path:
     try:
         for name in found:
             (new / name).symlink_to(shim)
-        new.chmod(0o755)
         new.rename(folder)
     except OSError:
         shutil.rmtree(new, ignore_errors=True)

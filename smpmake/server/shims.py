@@ -57,7 +57,7 @@ def install(folder: Path, path: str) -> list[Tool]:
     shim = native.program("shim")
     installed = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     except OSError as error:
         raise ShimError(f"{folder}: {error.strerror}") from None
     here = folder.resolve()

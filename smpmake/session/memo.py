@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 import zlib
 from collections import Counter
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smpmake import cpus, folders, native, units, variables
+from smpmake import cpus, folders, native, private, units, variables
 from smpmake.disk.trees import remove_tree
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import layout
@@ -31,7 +30,10 @@ _STORED: Final = "stored"  # of a session: as long as all that it has stored (na
 #: What has numbers of its own in it.
 _GROUPS: Final = ("misses", "unkept", "remote")
 #: What comes of counts that somebody else has written.
-_OTHERWISE: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+_OTHERWISE: Final = (
+    *(ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError),
+)
+_LARGEST: Final = 1 << 62  # of a count; sums of them are still numbers for everybody
 _SETTLED: Final = 60_000_000_000  # ns
 _DAY: Final = 86400
 _WEEK: Final = 7
@@ -108,11 +110,16 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
     began = time.time_ns()
     try:
         store = folder()
-        store.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private.make_folder(store)
+        with _own(store):  # or shims do not use it either (native/memo.c)
+            pass
         (session / TOLD).touch(mode=0o600)
         program, recall = native.program("memo"), native.program("recall")
         # A commit that is worked on has many programs; on other machines they are the same.
         made = zlib.crc32(Path(program).read_bytes())
+    except private.SharedError as error:
+        private.complain(error, "smpmake remembers no results", private.ANOTHER_CACHE)
+        return {}
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
     build = f"{native.build_id()}-{made:08x}".replace(":", "-")
@@ -204,8 +211,8 @@ def settle(session: Path, exchanged: Exchanged | None = None) -> None:
     told = told_in(session)
     if not (told.hits or told.misses or told.stored):
         return
-    with contextlib.suppress(OSError, SmpmakeError, ValueError):
-        store = folder()
+    with contextlib.suppress(OSError, SmpmakeError, ValueError), contextlib.ExitStack() as held:
+        store = held.enter_context(_own(folder()))
         counts = counts_of(store)
         today = int(time.time()) // _DAY
         if told.stored or told.remote:  # first: a full disk has no room for the counts
@@ -213,7 +220,7 @@ def settle(session: Path, exchanged: Exchanged | None = None) -> None:
             counts["bytes"] += added.stat().st_size if added.exists() else 0
             # To look at all of a large store takes a second.
             if counts["bytes"] > MOST_BYTES or str(today) not in counts["days"]:
-                counts["bytes"] = clean(store, MOST_BYTES)
+                counts["bytes"] = clean(folder(), MOST_BYTES)
         _count(store, counts, today, told, exchanged)
 
 
@@ -225,7 +232,7 @@ def _count(
     days = counts["days"]
     hits, saved = days.get(str(today), (0, 0))
     days[str(today)] = (hits + told.hits, saved + told.saved_us)
-    for day in [day for day in days if int(day) <= today - _WEEK]:
+    for day in [day for day in days if not today - _WEEK < int(day) <= today]:
         del days[day]
     counts["last"] = {
         "hits": told.hits,
@@ -236,6 +243,7 @@ def _count(
     if exchanged is not None:
         counts["last"]["remote"] = {"hits": told.remote, **exchanged.document()}
     fresh = store / f"{_COUNTS}.{os.getpid()}"
+    fresh.touch(mode=0o600)
     fresh.write_text(json.dumps(counts))
     fresh.replace(store / _COUNTS)
 
@@ -254,40 +262,73 @@ def counts_of(store: Path) -> dict[str, Any]:
             last, days = found["last"], found["days"].items()
             return {
                 "last": {
-                    name: _numbers(value) if name in _GROUPS else int(value)
+                    name: _numbers(value) if name in _GROUPS else _number(value)
                     for name, value in last.items()
                 },
-                "days": {str(int(day)): (int(hits), int(us)) for day, (hits, us) in days},
-                "bytes": int(found["bytes"]),
+                "days": {str(int(day)): (_number(hits), _number(us)) for day, (hits, us) in days},
+                "bytes": _number(found["bytes"]),
             }
     return {"last": {}, "days": {}, "bytes": 0}
 
 
 def _numbers(found: dict[str, Any]) -> Counter[str]:
-    return Counter({name: int(number) for name, number in found.items()})
+    return Counter({name: _number(number) for name, number in found.items()})
+
+
+def _number(found: Any) -> int:
+    """Raises one of _OTHERWISE."""
+    number = int(found)
+    if not 0 <= number <= _LARGEST:
+        raise ValueError
+    return number
+
+
+@contextlib.contextmanager
+def _own(store: Path) -> Iterator[Path]:
+    """The store by what is open, if it is the user's alone, as shims demand (native/memo.c).
+
+    Raises SharedError, or OSError where there is none.
+    """
+    fd = os.open(store, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        info = os.fstat(fd)
+        if info.st_uid != os.geteuid() or info.st_mode & 0o077:
+            why = "belongs to another user" if info.st_uid != os.geteuid() else "is open to others"
+            raise private.SharedError(os.fspath(store), why)
+        yield Path(f"/proc/self/fd/{fd}")
+    finally:
+        os.close(fd)
 
 
 def files_of(store: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Its files; of another user's store none."""
-    with contextlib.suppress(OSError):
-        info = store.lstat()
-        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid():
-            return
-        for kind in _KINDS:
-            for parent, _, names in os.walk(store / kind):
-                for name in names:
-                    path = Path(parent, name)
-                    with contextlib.suppress(OSError):  # another build's
-                        yield path, path.lstat()
-        for path in store.glob("new-*"):  # what somebody writes, or has left half written
-            with contextlib.suppress(OSError):
-                yield path, path.lstat()
+    with contextlib.suppress(OSError), _own(store) as own:
+        for path, info in _files_in(own):
+            yield store / path.relative_to(own), info
+
+
+def _files_in(own: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    for kind in _KINDS:
+        for parent, _, names in os.walk(own / kind):
+            for name in names:
+                path = Path(parent, name)
+                with contextlib.suppress(OSError):  # another build's
+                    yield path, path.lstat()
+    for path in own.glob("new-*"):  # what somebody writes, or has left half written
+        with contextlib.suppress(OSError):
+            yield path, path.lstat()
 
 
 def clean(store: Path, most: int) -> int:
     """Removes what was not used for longest until a tenth of `most` is free; returns how many bytes
     are left."""
-    files = sorted(files_of(store), key=lambda each: each[1].st_mtime_ns)
+    with contextlib.suppress(OSError), _own(store) as own:
+        return _clean(own, most)
+    return 0
+
+
+def _clean(own: Path, most: int) -> int:
+    files = sorted(_files_in(own), key=lambda each: each[1].st_mtime_ns)
     size = sum(info.st_blocks * 512 for _, info in files)
     if size <= most:
         return size
@@ -303,10 +344,11 @@ def clean(store: Path, most: int) -> int:
 def clear(store: Path) -> int:
     """Forgets everything; returns how many results those were."""
     entries = 0
-    for path, _ in files_of(store):
-        entries += path.parent.parent.name == "q"
-        with contextlib.suppress(OSError):
-            path.unlink()
-    for kind in _KINDS:
-        remove_tree(store / kind)
+    with contextlib.suppress(OSError), _own(store) as own:
+        for path, _ in list(_files_in(own)):
+            entries += path.parent.parent.name == "q"
+            with contextlib.suppress(OSError):
+                path.unlink()
+        for kind in _KINDS:
+            remove_tree(own / kind)
     return entries

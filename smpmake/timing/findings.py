@@ -249,7 +249,7 @@ def _cpus(timing: Timing, what_if: tuple[tuple[int, float], ...]) -> list[Findin
         return []
     size, seconds = more[0]
     best = min(value for _, value in more)
-    enough = next(s for s, value in what_if if value <= best * 1.05 + 0.001)
+    enough = next((s for s, value in what_if if value <= best * 1.05 + 0.001), size)
     gain = here - seconds
     if gain < _LEAST * here:
         return []

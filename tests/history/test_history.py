@@ -18,7 +18,7 @@ from smpmake.columns import STORED
 from smpmake.forecast import Forecast
 from smpmake.history import VERSION, History, HistoryError, Recorder, past
 from smpmake.history import recorder as recording
-from smpmake.history.schema import SCHEMA
+from smpmake.history.schema import SCHEMA, TYPES
 from smpmake.history.store import LockedError
 from smpmake.records import (
     FIELDS,
@@ -31,6 +31,7 @@ from smpmake.records import (
     command_record,
 )
 from smpmake.redact import SHOWN, Redactor
+from smpmake.reports.document import document
 from tests.history.older import FIRST, MIGRATIONS
 from tests.support.made import S, build, command, keep, ran
 
@@ -438,3 +439,53 @@ def test_the_drivers_command_and_notices_are_stored_without_secrets(tmp_path: Pa
     assert back.command == ["./b", "--password", SHOWN, f"--api-key={SHOWN}"]
     assert back.notices == [f"gcc --api-key {SHOWN} x.c: succeeded"]
     assert [head.id for head in History(tmp_path / "h.db").heads("/src/\udcff")] == [number]
+
+
+NESTED = "[" * 5000
+NUMBERS = ("x", None, 0, -1, 1 << 62, float("inf"), 1e308)
+TEXTS = (
+    *(None, b"x", "x", "[1]", "{}", '{"a": 1}', NESTED),
+    *('{"host": [1]}', '{"compilers": [{"name": 1, "path": 2, "version": 3}]}'),
+)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A history that has something in each table."""
+    record = build(ran(0, 0, 1, 2, reads=("/src/x.h",)), ran(1, 0, 1, 3), ran(2, 1, 3, 9))
+    record.stalls = [Stall("make", "reads", "/src/0.o", 0, 1, -1, 101 * S, 102 * S)]
+    record.samples = [Sample(1.0, 0.5, 100, 1, 1, 0), Sample(2.0, 0.5, 100, 1, 1, 0)]
+    record.failures = [Failure(record.commands[0], b"x", "exit status 1")]
+    record.surroundings = Surroundings("h", "c", 2, compilers=(Compiler("gcc", "/bin/gcc", "1"),))
+    record.launchers = {"ccache": {"hits": 1}}
+    single = build(ran(0, 0, 1, 2))
+    single.slots = 1
+    path = tmp_path_factory.mktemp("kept") / "h.db"
+    for each in (record, single):
+        keep(path, each)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("pragma journal_mode = delete")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [(table, column) for table, columns in TYPES.items() for column in columns]
+)
+def test_whatever_a_value_is_it_is_no_exception(
+    tmp_path: Path, kept: bytes, table: str, column: str
+) -> None:
+    path = tmp_path / "h.db"
+    for value in TEXTS if TYPES[table][column].startswith(("text", "blob")) else NUMBERS:
+        path.write_bytes(kept)
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute(f"update {table} set {column} = ?", (value,))
+            connection.commit()
+        history = History(path)
+        past.with_order(past.of_commands("/src", history), "/src", history)
+        past.calibration(build(ran(0, 0, 1, 2)), history)
+        with contextlib.suppress(HistoryError):
+            history.heads()
+        with contextlib.suppress(HistoryError):
+            record = history.load(1)
+            assert record is None or document(record)

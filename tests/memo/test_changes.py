@@ -577,3 +577,28 @@ def test_the_width_of_a_terminal_at_standard_input(remembered: Remembered) -> No
     assert answers[0] != answers[1]
     assert answers[2:] == answers[:2]
     assert remembered.told.stored == 2
+
+
+def test_outputs_behind_a_link_to_a_folder(tmp_path: Path) -> None:
+    """As long as it leads where it led the result is given back; else the command runs."""
+    one = Remembered(tmp_path, guarded=True)
+    away, other = tmp_path / "away", tmp_path / "other"
+    for folder in (away, other):
+        (folder / "sub").mkdir(parents=True)
+    link = one.folder / "out"
+    link.symlink_to(away)
+    (one.folder / "conftest.c").write_text("int a;\n")
+    settle(one.folder)
+    command = ("gcc", "-c", "conftest.c", "-o", "out/sub/conftest.o")
+    for hits in (0, 1):
+        for path in (away / "sub").iterdir():
+            path.unlink()
+        assert one.run(*command).status == 0
+        assert sorted(os.listdir(away / "sub")) == ["conftest.o"]
+        assert one.told.hits == hits, one.told
+    link.unlink()
+    link.symlink_to(other)
+    assert one.run(*command).status == 0
+    assert sorted(os.listdir(other / "sub")) == ["conftest.o"]
+    assert (one.told.hits, one.told.stored) == (1, 2), one.told
+    one.close()

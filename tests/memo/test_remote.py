@@ -7,6 +7,7 @@ import hashlib
 import os
 import random
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +26,9 @@ from smpmake.session.memo_remote import Exchanged, Remote
 from tests.support import needs
 from tests.support.remembered import (
     BOOT,
+    FACTS,
     NEEDS_A_GUARD,
+    SIZE,
     STATUS,
     SUM,
     Ran,
@@ -36,6 +39,8 @@ from tests.support.remembered import (
 from tests.support.results_server import Reply, ResultsServer
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
+_OUTPUT: Final = struct.Struct("6I")  # struct memo_output
+_WAS_THERE, _REMOVED = 1, 2
 OK: Final = Ran(0, b"", b"")
 
 
@@ -474,6 +479,94 @@ def test_what_nobody_should_say_is_not_believed(machines: Machines, name: str) -
     }
 
 
+def remove(name: bytes) -> Callable[[bytearray], None]:
+    """Of the entry's one output: another file has been there, and has gone."""
+
+    def change(data: bytearray) -> None:
+        at = data.rindex(b"conftest.o\0") - _OUTPUT.size
+        size, *_ = _OUTPUT.unpack_from(data, at)
+        blob = int.from_bytes(data[at + size : at + size + 4], "little")
+        path = name + b"\0"
+        padded = (_OUTPUT.size + len(path) + 7) // 8 * 8
+        fresh = _OUTPUT.pack(padded, _WAS_THERE | _REMOVED, 0o100644, 0, len(path), 0) + path
+        data[at : at + size + blob] = fresh.ljust(padded, b"\0")
+        data[SIZE] = (len(data) - SIZE.start).to_bytes(4, "little")
+
+    return change
+
+
+def lead_out(machines: Machines, tmp_path: Path) -> Path:
+    """Links in the folder by which somebody could leave it; where they lead."""
+    outside = tmp_path / "outside"
+    (outside / "e").mkdir(parents=True)
+    (outside / "keep").write_text("kept")
+    (outside / "keep").chmod(0o644)
+    (machines.folder / "lnk").symlink_to("../outside")
+    (machines.folder / "far").symlink_to(outside)
+    (machines.folder / "d").mkdir()
+    (machines.folder / "d" / "e").symlink_to("../lnk/e")
+    return outside
+
+
+def is_as_it_was(outside: Path) -> bool:
+    names = sorted(str(path.relative_to(outside)) for path in outside.rglob("*"))
+    return names == ["e", "keep"] and (outside / "keep").read_text() == "kept"
+
+
+LEADING_OUT: Final = {
+    "made": rename(b"lnk/evil"),
+    "made by an absolute link": rename(b"far/evil"),
+    "made further below": rename(b"d/e/evil"),
+    "made behind a dot": rename(b"./lnk/x.o"),
+    "removed": remove(b"lnk/keep"),
+    "removed further below": remove(b"d/../lnk/keep"),
+}
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+@pytest.mark.parametrize("name", LEADING_OUT)
+def test_no_server_leaves_the_folder_by_a_link(
+    machines: Machines, tmp_path: Path, name: str, *, guarded: bool
+) -> None:
+    outside = lead_out(machines, tmp_path)
+    made = machines.fill()
+    forged(machines, LEADING_OUT[name])
+    (machines.folder / "conftest.o").unlink()
+    one, remote = machines.session("second", guarded=guarded or NEEDS_A_GUARD)
+    ran = one.run(*COMPILE)
+    assert is_as_it_was(outside)
+    assert (ran, one.tree()) == (OK, made)
+    assert (one.told.hits, one.told.stored, remote.close().asked) == (0, 1, 1), one.told
+
+
+def test_a_forgery_that_removes_may_be_believed(machines: Machines) -> None:
+    machines.fill()
+    forged(machines, remove(b"d/keep"))
+    (machines.folder / "d").mkdir()
+    (machines.folder / "d" / "keep").write_text("kept")
+    (machines.folder / "d" / "keep").chmod(0o644)
+    ran, one, _ = machines.again()
+    assert (ran, one.told.remote) == (OK, 1)
+    assert list((machines.folder / "d").iterdir()) == []
+
+
+def no_facts(data: bytearray) -> None:
+    end = SIZE.start + 48
+    for _ in range(int.from_bytes(data[FACTS], "little")):
+        end += int.from_bytes(data[end : end + 4], "little")
+    del data[SIZE.start + 48 : end]
+    data[FACTS] = bytes(4)
+    data[SIZE] = (len(data) - SIZE.start).to_bytes(4, "little")
+
+
+def test_what_nobody_has_observed_is_no_result(machines: Machines) -> None:
+    """It would hold for every question."""
+    made = machines.fill()
+    forged(machines, no_facts)
+    ran, one, _ = machines.again()
+    assert (ran, one.tree(), one.told.hits, one.told.stored) == (OK, made, 0, 1)
+
+
 def test_a_forgery_that_may_be_is_believed(machines: Machines) -> None:
     """Or the tests above would show nothing."""
     machines.fill()
@@ -513,13 +606,18 @@ def test_what_lies_on_another_computer_is_no_fact_here(machines: Machines) -> No
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_nothing_that_a_server_says_is_a_fault(machines: Machines, seed: int) -> None:
-    """Bytes here and there are others, in an entry whose sums are right."""
+def test_nothing_that_a_server_says_is_a_fault(
+    machines: Machines, tmp_path: Path, seed: int
+) -> None:
+    """Bytes here and there are others, in an entry whose sums are right; folders are links."""
+    outside = lead_out(machines, tmp_path)
     made = machines.fill()
     chance = random.Random(seed)
     usual = dict(machines.server.held)
 
     def change(data: bytearray) -> None:
+        if chance.random() < 0.5:
+            LEADING_OUT[chance.choice(list(LEADING_OUT))](data)
         head, text = SUM.stop + 24, len(data)
         for _ in range(chance.choice((1, 2, 8))):
             at = chance.choice((chance.randrange(40, SUM.start), chance.randrange(head, text)))
@@ -531,6 +629,7 @@ def test_nothing_that_a_server_says_is_a_fault(machines: Machines, seed: int) ->
         machines.server.held = dict(usual)
         forged(machines, change)
         ran, one, _ = machines.again(machine=f"second {turn}")
+        assert is_as_it_was(outside)
         assert (ran.status, [each for each in one.tree() if each.startswith(".")]) == (0, [])
         if one.told.hits == 0:
             assert (ran, one.tree()) == (OK, made)

@@ -375,6 +375,14 @@ COUNTS: Final = (
     '{"last": {}, "days": {"1": 5}, "bytes": 0}',
     '{"last": {}, "days": {"1": [null, 1]}, "bytes": 0}',
     '{"last": {}, "days": {}, "bytes": "x"}',
+    '{"last": {"hits": Infinity}, "days": {}, "bytes": 0}',
+    '{"last": {"saved_us": NaN}, "days": {}, "bytes": 0}',
+    '{"last": {"saved_us": -5}, "days": {}, "bytes": 0}',
+    '{"last": {"saved_us": 1' + "0" * 400 + '}, "days": {}, "bytes": 0}',
+    '{"last": {"misses": {"1": Infinity}}, "days": {}, "bytes": 0}',
+    '{"last": {}, "days": {"1": [1, Infinity]}, "bytes": 0}',
+    '{"last": {}, "days": {"1": [1, 1' + "0" * 400 + ']}, "bytes": 0}',
+    '{"last": {}, "days": {"99999999": [1, 2]}, "bytes": 1e400}',
     "[" * 100_000,
 )
 

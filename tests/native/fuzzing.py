@@ -22,8 +22,11 @@ ROOT: Final = SOURCES.parent.parent
 _TRACE: Final = ("memotrace.c", "memolooks.c", "memofilter.c", "memoviews.c")
 #: Beside what a target includes itself.
 TARGETS: Final[dict[str, tuple[str, ...]]] = {
-    "contents": ("memo.c", "memofacts.c", "memonear.c", "sha256.c", "inherited.c"),
-    "entries": ("memo.c", "memostore.c", "memotext.c", "memonear.c", "sha256.c", "inherited.c"),
+    "contents": ("memo.c", "memofacts.c", "memoway.c", "memonear.c", "sha256.c", "inherited.c"),
+    "entries": (
+        *("memo.c", "memostore.c", "memoway.c", "memotext.c", "memonear.c", "sha256.c"),
+        "inherited.c",
+    ),
     "job": (),
     "journal": ("system.c",),
     "notes": _TRACE,
@@ -71,6 +74,25 @@ def stored(root: Path, corpus: Path) -> None:
     for number, entry in enumerate(one.entries()):
         shutil.copy(entry, corpus / str(number))
     one.close()
+    for entry in sorted(corpus.iterdir())[:1]:
+        for name in OUTSIDE:
+            forged = entry.read_bytes().replace(b"conftest.o\0", name + b"\0")
+            (corpus / f"{entry.name}-{name.decode().replace('/', '-')}").write_bytes(forged)
+
+
+#: Names behind links of the folder in which results are given back, as long as that of an output.
+OUTSIDE: Final = (b"sub/evil.o", b"lnk/keep.o", b"d/e/evil.o")
+
+
+def lead_out(store: Path, outside: Path) -> None:
+    """Puts links into a folder by which nobody is to leave it."""
+    (outside / "e").mkdir(parents=True)
+    (outside / "keep.o").write_text("kept")
+    (outside / "keep.o").chmod(0o644)
+    (store / "sub").symlink_to(outside)
+    (store / "lnk").symlink_to(f"../{outside.name}")
+    (store / "d").mkdir()
+    (store / "d" / "e").symlink_to(outside / "e")
 
 
 def fuzz(name: str, folder: Path, *, seed: int, runs: int) -> None:
@@ -81,6 +103,7 @@ def fuzz(name: str, folder: Path, *, seed: int, runs: int) -> None:
         compile_target(name, folder)
         corpus.mkdir()
         store.mkdir()
+        lead_out(store, folder / f"{name}.outside")
         if name in _STORED:
             stored(folder / f"{name}.real", corpus)
     options = [f"-seed={seed}", f"-runs={runs}", f"-max_len={_LARGEST}"]
@@ -98,3 +121,7 @@ def fuzz(name: str, folder: Path, *, seed: int, runs: int) -> None:
     if done.returncode != 0:
         raise DifferenceError(f"{name}, seed {seed}: {done.stderr[-4000:]}")
     assert "Done " in done.stderr, done.stderr[-1000:]
+    outside = folder / f"{name}.outside"
+    left = sorted(str(path.relative_to(outside)) for path in outside.rglob("*"))
+    if left != ["e", "keep.o"] or (outside / "keep.o").read_text() != "kept":
+        raise DifferenceError(f"{name}, seed {seed}: what lies outside is {left} now")

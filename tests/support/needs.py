@@ -22,6 +22,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 
+#: A user, and a group, of whom nobody here is.
+ANOTHER = 64321
+
 #: By language: the source of a program that needs the language's runtime library.
 _PROGRAMS = {
     "C": ("p.c", '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n'),
@@ -152,3 +155,11 @@ def require_mounts() -> None:
     done = subprocess.run(tried, capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+
+
+def require_another_user() -> None:
+    """Skips the test where no process can become another user's."""
+    if os.geteuid() != 0:
+        pytest.skip("another user's processes can be had by root alone")
+    if subprocess.run(["true"], user=ANOTHER, group=ANOTHER, extra_groups=[]).returncode != 0:
+        pytest.skip("another user's processes cannot run here")

@@ -206,15 +206,16 @@ def forge(entry: Path, where: slice, value: bytes) -> None:
     entry.write_bytes(data)
 
 
-def forget_facts(entry: Path) -> None:
-    """Takes what its command was seen to find out of a question's one entry."""
+def forget_facts(entry: Path, kept: int = 1) -> None:
+    """Takes what its command was seen to find out of a question's one entry, but for `kept`."""
     data = entry.read_bytes()
-    end = _FACTS
+    ends = [_FACTS]
     for _ in range(int.from_bytes(data[FACTS], "little")):
-        end += int.from_bytes(data[end : end + 4], "little")
-    entry.write_bytes(data[:_FACTS] + data[end:])
-    forge(entry, SIZE, (len(data) - end + _FACTS - _HEAD).to_bytes(4, "little"))
-    forge(entry, FACTS, bytes(4))
+        ends.append(ends[-1] + int.from_bytes(data[ends[-1] : ends[-1] + 4], "little"))
+    size = ends[-1] - ends[kept]
+    entry.write_bytes(data[: ends[kept]] + data[ends[-1] :])
+    forge(entry, SIZE, (len(data) - size - _HEAD).to_bytes(4, "little"))
+    forge(entry, FACTS, kept.to_bytes(4, "little"))
 
 
 #: Kinds of facts (enum memo_kind).
