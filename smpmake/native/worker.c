@@ -327,7 +327,8 @@ static int run(struct worker *w, struct job *job)
 		result.missing = finish(job);
 	else if (tool > 0 && (WIFSIGNALED(result.wait_status) || w->told_to_end)) {
 		end_orphans(w, tool);
-		remove_unfinished(job);
+		if (w->told_to_end || (job->fixed.flags & JOB_AWAITED) == 0)
+			remove_unfinished(job);
 	}
 	int sent = report(w, &result, &usage);
 	int left_behind = tool > 0 && kill(-tool, 0) == 0;
