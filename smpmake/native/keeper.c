@@ -1,13 +1,14 @@
 /* The keeper runs the driver for the server, and cleans up should the server be killed.
  *
- *     smpmake-keeper CONTROL ALIVE NOFILE FOLDER COMMAND [ARG ...]
+ *     smpmake-keeper CONTROL ALIVE NOFILE BLOCKED FOLDER COMMAND [ARG ...]
  *
  * CONTROL is the connection to the server; ALIVE the read end of a pipe whose other end all workers
- * hold; NOFILE the driver's own soft limit of descriptors; FOLDER the session's folder.  At a
+ * hold; NOFILE the driver's own soft limit of descriptors, BLOCKED its signal mask as bits (0 is
+ * signal 1); FOLDER the session's folder.  At a
  * terminal the driver stays in the foreground process group, as if the keeper were not there. Where
  * there is none it has a group of its own: what it sends to that (kill -TERM 0) is not for us.
  *
- *     smpmake-keeper CONTROL ALIVE NOFILE FOLDER
+ *     smpmake-keeper CONTROL ALIVE NOFILE BLOCKED FOLDER
  *
  * only watches over a server that has no driver.
  *
@@ -100,14 +101,13 @@ static int has_terminal(void)
 	return fd >= 0;
 }
 
-static pid_t start(char **command, rlim_t descriptors, int *error)
+static pid_t start(char **command, rlim_t descriptors, const sigset_t *mask, int *error)
 {
 	volatile int trouble = 0;
 	int alone = !has_terminal();
 	pid_t pid = vfork();
 	if (pid == 0) {
 		struct rlimit limit;
-		sigset_t none;
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		if (alone)
 			setpgid(0, 0);
@@ -117,8 +117,7 @@ static pid_t start(char **command, rlim_t descriptors, int *error)
 		}
 		if (ignores_children)
 			signal(SIGCHLD, SIG_IGN);
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
+		sigprocmask(SIG_SETMASK, mask, NULL);
 		execvp(command[0], command);
 		trouble = errno;
 		_exit(127);
@@ -309,13 +308,13 @@ int main(int argc, char **argv)
 		take_back(argv[2], strcmp(argv[3], "all") == 0 ? UNDO_ALL : UNDO_STOP);
 		return 0;
 	}
-	if (argc < 5) {
+	if (argc < 6) {
 		errno = EINVAL;
 		complain("keeper", "is started by smpmake");
 		return 125;
 	}
 	int control = atoi(argv[1]), alive = atoi(argv[2]), error = 0;
-	const char *folder = argv[4];
+	const char *folder = argv[5];
 	/* The driver is the first of its build, unless it takes no guard itself. */
 	const char *caller = getenv(OURS "CALLER");
 	if (caller != NULL && strtol(caller, NULL, 10) != 0)
@@ -333,8 +332,13 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	pid_t driver = -1;
-	if (argc > 5) {
-		driver = start(argv + 5, (rlim_t)strtoull(argv[3], NULL, 10), &error);
+	if (argc > 6) {
+		unsigned long long blocked = strtoull(argv[4], NULL, 10);
+		sigemptyset(&set);
+		for (int i = 1; blocked != 0; i++, blocked >>= 1)
+			if (blocked & 1)
+				sigaddset(&set, i);
+		driver = start(argv + 6, (rlim_t)strtoull(argv[3], NULL, 10), &set, &error);
 		if (driver < 0)
 			tell(control, DRIVER_FAILED, error, NULL);
 		else

@@ -96,7 +96,7 @@ struct wire_answer {
 struct wire_job {
 	uint64_t id;
 	int64_t issued_ns;         /* file-system time: the mtime that timed outputs get */
-	uint64_t ignored, blocked; /* signals, but TERM: by that we end it */
+	uint64_t ignored, blocked; /* signals, as bits: 0 is signal 1 */
 	int32_t nicer;             /* niceness to add to the worker's */
 	uint32_t mask;
 	uint32_t flags;

@@ -64,6 +64,7 @@ class EarlyStart:
                 stage.path,
                 alive=stage.alive,
                 soft=self.soft,
+                mask=self.mask,
                 output=stage.output,
             )
             given_back.pop_all()
