@@ -134,17 +134,17 @@ static void reap_all(void)
 		;
 }
 
-/* Ends everything below us: TERM, a while, KILL. */
+/* Ends everything below us: TERM, a while, KILL.  One look could miss what is forked behind it;
+ * nobody is left to fork after two. */
 static void end_descendants(void)
 {
 	int64_t deadline = monotonic_ns() + (int64_t)GRACE_MS * 1000000;
 	signal_descendants(SIGTERM);
-	for (;;) {
+	for (int seen_none = 0; seen_none < 2;) {
 		int late = monotonic_ns() > deadline;
 		reap_all();
-		if (signal_descendants(late ? SIGKILL : 0) == 0)
-			return;
-		poll(NULL, 0, 10);
+		seen_none = signal_descendants(late ? SIGKILL : 0) == 0 ? seen_none + 1 : 0;
+		poll(NULL, 0, seen_none ? 0 : 10);
 	}
 }
 
@@ -157,8 +157,10 @@ static void end_lost_jobs(const char *folder)
 	if (snprintf(beginning, sizeof beginning, OURS "TRACE=%s/", folder) >=
 	    (int)sizeof beginning)
 		return;
-	while (signal_marked(beginning, SIGKILL) > 0 && monotonic_ns() < deadline)
+	for (int seen_none = 0; seen_none < 2 && monotonic_ns() < deadline;) {
+		seen_none = signal_marked(beginning, SIGKILL) == 0 ? seen_none + 1 : 0;
 		poll(NULL, 0, 1);
+	}
 }
 
 /* Removes what is in the working folder.  What says how to undo goes first and the lock last: if we
@@ -269,8 +271,7 @@ static void reap(int control, pid_t *driver)
 /* Kills everything below us, also what is forked meanwhile; the driver's end is told as ever. */
 static void kill_all(int control, pid_t *driver)
 {
-	/* One look could miss what is forked behind it; nobody is left to fork after two. */
-	for (int seen_none = 0; seen_none < 2;) {
+	for (int seen_none = 0; seen_none < 2;) { /* see end_descendants */
 		seen_none = signal_descendants(SIGKILL) == 0 ? seen_none + 1 : 0;
 		reap(control, driver);
 		if (seen_none == 0)
