@@ -143,3 +143,9 @@ def test_p2_a_check_ends_as_what_it_looks_at(space: Space) -> None:
     for how in ("kill -9 $$", "kill -15 $$", "exit 3"):
         plain = space.run("sh", "-c", how)
         assert space.smpmake("check", "sh", "-c", how).status == plain.status
+
+
+def test_p2_a_bench_ends_as_a_build_that_a_signal_ends(space: Space) -> None:
+    command = ["bench", "--clean", "true", "--runs", "1", "--cpus", "1", "sh", "-c"]
+    assert space.smpmake(*command, "kill -9 $$").status == -9
+    assert space.smpmake(*command, "exit 3").status > 0
