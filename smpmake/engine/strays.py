@@ -17,7 +17,7 @@ from smpmake import variables
 _PAUSE: Final = 0.002  # s between two looks: one that is just being started has no environment
 _PATIENCE: Final = 10.0  # s for what cannot be killed: another user's, or one in a dead disk
 
-#: The parent of each process that is no zombie.
+#: The parent of each process.
 _Parents = Mapping[int, int]
 
 
@@ -79,9 +79,7 @@ def _parents() -> dict[int, int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                state, parent = file.read().rpartition(b")")[2].split(maxsplit=2)[:2]
-                if state != b"Z":
-                    found[int(name)] = int(parent)
+                found[int(name)] = int(file.read().rpartition(b")")[2].split(maxsplit=2)[1])
     return found
 
 
