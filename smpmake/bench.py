@@ -22,7 +22,12 @@ _SHOWN: Final = 2000
 
 
 class BenchError(SmpmakeError):
-    """A build or the cleaning before it failed: there is nothing to compare."""
+    """A build or the cleaning before it failed: there is nothing to compare.
+
+    signal  which ended the build; 0: none.
+    """
+
+    signal = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +150,9 @@ def _build(command: list[str], variant: Variant) -> Run:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         shown = said.decode(errors="replace")[-_SHOWN:]
-        raise BenchError(f"{describe(variant)}: ended with status {process.returncode}:\n{shown}")
+        wrong = BenchError(f"{describe(variant)}: ended with status {process.returncode}:\n{shown}")
+        wrong.signal = max(0, -process.returncode)
+        raise wrong
     return Run(real, usage.ru_utime, usage.ru_stime)
 
 

@@ -236,7 +236,7 @@ IN_A_SCRIPT = {
     "nice": "nice -n 4 make",
     "nice twice": "nice -n 4 make a.o; nice -n 3 nice -n 4 make",
     "one is nice": "nice gcc -c a.c -o a.o; make",
-    "ignored signals": "trap '' HUP INT PIPE USR1; make",
+    "ignored signals": "trap '' HUP INT PIPE TERM USR1; make",
     "umask": "umask 027; make",
 }
 

@@ -161,7 +161,7 @@ _TELLS = (
     "usual = Server.frame\n"
     "def frame(self, connection, *given):\n"
     "    try: usual(self, connection, *given)\n"
-    "    except RuntimeError: connection.leave(1)\n"
+    "    except RuntimeError: connection.leave(1 << 8)\n"
     "Server.frame = frame\n"
 )
 

@@ -178,7 +178,9 @@ class _Signals:
         self.number = 0  # of the last one
 
     def __enter__(self) -> _Signals:
-        self._before = {number: signal.signal(number, self._hand_on) for number in _HANDED_ON}
+        # What our caller ignores (nohup) the build ignores, too.
+        heard = [each for each in _HANDED_ON if signal.getsignal(each) is not signal.SIG_IGN]
+        self._before = {number: signal.signal(number, self._hand_on) for number in heard}
         return self
 
     def __exit__(self, *_: object) -> None:

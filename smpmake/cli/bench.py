@@ -69,13 +69,21 @@ def bench(
     --clean runs.  From then on, the report of the last build also shows the serial time.
     """
     from smpmake import bench as benching
+    from smpmake.cli.exit import BySignal
     from smpmake.cli.screen import look
+    from smpmake.console import say
     from smpmake.history import History, HistoryError
     from smpmake.reports import bench as tables
 
-    done = benching.run(
-        list(command), clean, runs, cpus, jobs, lambda text: click.echo(text, err=True)
-    )
+    try:
+        done = benching.run(
+            list(command), clean, runs, cpus, jobs, lambda text: click.echo(text, err=True)
+        )
+    except benching.BenchError as error:
+        if not error.signal:
+            raise
+        say(str(error))
+        return BySignal(128 + error.signal)
     serial = done.median(benching.Variant(0, max(cpus)))
     try:
         history = History()
@@ -88,8 +96,6 @@ def bench(
                 history.set_serial(head.id, serial)
                 break
     except HistoryError as error:
-        from smpmake.console import say
-
         say(f"the serial time is not in the history: {error}")
     if as_json:
         click.echo(json.dumps(tables.document(done), indent=1))

@@ -26,7 +26,7 @@ class Group:
 
     folder    where what they make on the way lies; it goes with the last of them.
     terminal  where the shim prints, if that is one.
-    status    of the first that failed, 0 as long as none has.
+    status    of the first that failed, as wait(2) gives it; 0 as long as none has.
     output    of all of them, for the shim to print.
     """
 
@@ -47,7 +47,8 @@ class Command:
     argv          what is run; the invocation's own unless a family says otherwise.
     record        what is remembered of it.
     reply         the way back to its shim, None once that has its answer.
-    verdict       the status that its shim, which has waited for it, is to be told; None before.
+    verdict       how it ended, as wait(2) gives it, for its shim, which has waited for it; None
+                  before.
     outputs       its outputs as the worker is told of them (working.encode_output).
     makes         names of what it makes: if it does not finish they must go.
     perhaps       those of its outputs that it may not make.

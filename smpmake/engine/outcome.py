@@ -70,10 +70,11 @@ class Outcome:
         Returns whether success had been promised, so that what followed must stop.
         """
         build, record = command.build, command.record
-        status = record.status or 0
+        status = result.ending
         self._journal.withdraw(job.number)
-        if os.WIFSIGNALED(result.wait_status) and not command.signalled:
-            self.remove_outputs(job, command)  # its own end: nobody may come to undo it
+        is_own_end = os.WIFSIGNALED(result.wait_status) and not command.signalled
+        if is_own_end and not command.is_awaited:
+            self.remove_outputs(job, command)  # nobody may come to undo it
         build.promises.lose_outputs(command.makes)
         promised = not (command.signalled or command.is_awaited or command.group)
         if not promised or build.undoing.journal is None:

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from smpmake import native
+from smpmake.engine.strays import end_strays
 from smpmake.protocol import frames, keeping, layout, working
 from smpmake.protocol.working import Inherited, Result
 
@@ -234,7 +235,7 @@ class Pool:
     def end_strays(self, *, keep_keepers: bool = True) -> None:
         """See Workers."""
         workers = {worker.process.pid for worker in self._workers.values()}
-        _end_strays(workers | (self.keepers if keep_keepers else set()))
+        end_strays(workers | (self.keepers if keep_keepers else set()))
 
     def end_idle(self) -> None:
         """See Workers."""
@@ -328,20 +329,3 @@ def describe_exit(result: Result) -> tuple[int, str]:
         return 128 + number, f"killed by signal {name}"
     status = os.WEXITSTATUS(result.wait_status)
     return status, f"exit status {status}"
-
-
-def _end_strays(known: set[int]) -> None:
-    """Kills descendants that came to us because their worker died.
-
-    Needs this process to be a subreaper.  `known` are our own children, who stay.
-    """
-    import psutil
-
-    strays = [p for p in psutil.Process().children() if p.pid not in known]
-    below = [q for p in strays for q in p.children(recursive=True)]
-    for process in [*strays, *below]:
-        with contextlib.suppress(psutil.Error):
-            process.kill()
-    for process in strays:
-        with contextlib.suppress(OSError, ChildProcessError):
-            os.waitpid(process.pid, 0)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from smpmake.engine.promises import Promises
 from smpmake.engine.undoing import Undoing
 from smpmake.schedule.job import Job
+
+_REFUSED: Final = 1 << 8  # status 1, as wait(2) gives it
 
 
 class Reply(Protocol):
@@ -17,7 +19,8 @@ class Reply(Protocol):
         """The answer comes later; `withdraw` is called if the shim goes away before."""
 
     def leave(self, status: int, message: bytes = b"", out: bytes = b"") -> None:
-        """The shim exits with `status`, having written `out` to its stdout, `message` to stderr."""
+        """The shim ends by `status`, as wait(2) gives it, having written `out` to its stdout and
+        `message` to stderr."""
 
     def decline(self) -> None:
         """The shim becomes the real tool, which is no command."""
@@ -29,7 +32,7 @@ class Reply(Protocol):
 class Replies:
     """Of one build.
 
-    stopping  128+n once signal n ended the build.
+    stopping  the signal that ended the build, 0 before.
     """
 
     def __init__(self, promises: Promises, undoing: Undoing) -> None:
@@ -41,7 +44,7 @@ class Replies:
 
     def stop_build(self, number: int) -> None:
         """The driver is told by signal `number` that the build ends, and nothing else for now."""
-        self.stopping = self.stopping or 128 + number
+        self.stopping = self.stopping or number
         self._held = self._held or []
 
     def send_held(self) -> None:
@@ -72,7 +75,7 @@ class Replies:
             first = self._promises.first_failure
             what = first.record.brief if first is not None else "an earlier command"
             message = f"smpmake: not run, because this failed: {what}\n".encode()
-        reply.leave(1, message)
+        reply.leave(_REFUSED, message)
 
     def start_over(self) -> None:
         """The driver is run again."""

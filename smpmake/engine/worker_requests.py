@@ -63,6 +63,7 @@ class Order(NamedTuple):
             command.outputs,
             merged=self.invoke.out == self.invoke.err,
             journaled=undo is not None and not undo.is_incomplete,
+            awaited=command.is_awaited,
             terminal=terminal,
             environment=self.environment,
             lent=lent,

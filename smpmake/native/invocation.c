@@ -207,7 +207,7 @@ void send_given(int connection, const char *tool, const char *real, char **argv,
 	(void)send_words(connection, WIRE_GIVEN, before, &fixed, tool, real, argv, s, NULL, NULL);
 }
 
-int hear(int connection, char ***argv, struct context *s)
+void hear(int connection, char ***argv, struct context *s)
 {
 	struct wire_header header;
 	struct wire_answer answer;
@@ -216,22 +216,22 @@ int hear(int connection, char ***argv, struct context *s)
 		const struct timespec moment = {.tv_nsec = ENDING_NS};
 		if (!s->is_line)
 			nanosleep(&moment, NULL);
-		return -1;
+		return;
 	}
 	if (header.type != WIRE_ANSWER || header.length < sizeof answer ||
 	    read_all(connection, &answer, sizeof answer) != 0)
-		return -1;
+		return;
 	size_t rest = header.length - sizeof answer;
 	if (rest != (size_t)answer.argv_len + answer.message_len)
-		return -1;
+		return;
 	char *blobs = must_alloc(rest);
 	if (read_all(connection, blobs, rest) != 0)
-		return -1;
+		return;
 	if (answer.action == ANSWER_EXIT)
 		write_all(1, blobs, answer.argv_len);
 	write_all(2, blobs + answer.argv_len, answer.message_len);
 	if (answer.action == ANSWER_EXIT)
-		return answer.status & 0xff;
+		end_as(answer.status);
 	if (answer.argv_len > 0) {
 		char **words = strings_of(blobs, answer.argv_len);
 		if (words != NULL)
@@ -241,5 +241,4 @@ int hear(int connection, char ***argv, struct context *s)
 		number(s, answer.command);
 	if (answer.keep_open)
 		fcntl(connection, F_SETFD, 0);
-	return -1;
 }

@@ -16,8 +16,8 @@ int send_invocation(int connection, const char *tool, const char *real, char **a
 void send_given(int connection, const char *tool, const char *real, char **argv,
                 const struct context *s, const struct wire_given *given, const char *reads);
 
-/* Hears the answer.  Returns the status to leave with, or -1 to become the real tool; then *argv
+/* Hears the answer: ends this process, or returns where it is to become the real tool; then *argv
  * may have been replaced. */
-int hear(int connection, char ***argv, struct context *s);
+void hear(int connection, char ***argv, struct context *s);
 
 #endif

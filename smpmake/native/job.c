@@ -94,8 +94,7 @@ void note_older(struct job *job)
 
 void hand_on(const struct wire_job *job)
 {
-	const uint64_t ours = UINT64_C(1) << (SIGTERM - 1);
-	uint64_t ignored = job->ignored & ~ours, blocked = job->blocked & ~ours;
+	uint64_t ignored = job->ignored, blocked = job->blocked;
 	sigset_t set;
 	if (job->nicer > 0 && nice(job->nicer) == -1)
 		errno = 0;

@@ -1,13 +1,14 @@
 /* The keeper runs the driver for the server, and cleans up should the server be killed.
  *
- *     smpmake-keeper CONTROL ALIVE NOFILE FOLDER COMMAND [ARG ...]
+ *     smpmake-keeper CONTROL ALIVE NOFILE BLOCKED FOLDER COMMAND [ARG ...]
  *
  * CONTROL is the connection to the server; ALIVE the read end of a pipe whose other end all workers
- * hold; NOFILE the driver's own soft limit of descriptors; FOLDER the session's folder.  At a
+ * hold; NOFILE the driver's own soft limit of descriptors, BLOCKED its signal mask as bits (0 is
+ * signal 1); FOLDER the session's folder.  At a
  * terminal the driver stays in the foreground process group, as if the keeper were not there. Where
  * there is none it has a group of its own: what it sends to that (kill -TERM 0) is not for us.
  *
- *     smpmake-keeper CONTROL ALIVE NOFILE FOLDER
+ *     smpmake-keeper CONTROL ALIVE NOFILE BLOCKED FOLDER
  *
  * only watches over a server that has no driver.
  *
@@ -101,14 +102,13 @@ static int has_terminal(void)
 	return fd >= 0;
 }
 
-static pid_t start(char **command, rlim_t descriptors, int *error)
+static pid_t start(char **command, rlim_t descriptors, const sigset_t *mask, int *error)
 {
 	volatile int trouble = 0;
 	int alone = !has_terminal();
 	pid_t pid = vfork();
 	if (pid == 0) {
 		struct rlimit limit;
-		sigset_t none;
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		if (alone)
 			setpgid(0, 0);
@@ -118,8 +118,7 @@ static pid_t start(char **command, rlim_t descriptors, int *error)
 		}
 		if (ignores_children)
 			signal(SIGCHLD, SIG_IGN);
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
+		sigprocmask(SIG_SETMASK, mask, NULL);
 		execvp(command[0], command);
 		trouble = errno;
 		_exit(127);
@@ -136,17 +135,17 @@ static void reap_all(void)
 		;
 }
 
-/* Ends everything below us: TERM, a while, KILL. */
+/* Ends everything below us: TERM, a while, KILL.  One look could miss what is forked behind it;
+ * nobody is left to fork after two. */
 static void end_descendants(void)
 {
 	int64_t deadline = monotonic_ns() + (int64_t)GRACE_MS * 1000000;
 	signal_descendants(SIGTERM);
-	for (;;) {
+	for (int seen_none = 0; seen_none < 2;) {
 		int late = monotonic_ns() > deadline;
 		reap_all();
-		if (signal_descendants(late ? SIGKILL : 0) == 0)
-			return;
-		poll(NULL, 0, 10);
+		seen_none = signal_descendants(late ? SIGKILL : 0) == 0 ? seen_none + 1 : 0;
+		poll(NULL, 0, seen_none ? 0 : 10);
 	}
 }
 
@@ -159,8 +158,10 @@ static void end_lost_jobs(const char *folder)
 	if (snprintf(beginning, sizeof beginning, OURS "TRACE=%s/", folder) >=
 	    (int)sizeof beginning)
 		return;
-	while (signal_marked(beginning, SIGKILL) > 0 && monotonic_ns() < deadline)
+	for (int seen_none = 0; seen_none < 2 && monotonic_ns() < deadline;) {
+		seen_none = signal_marked(beginning, SIGKILL) == 0 ? seen_none + 1 : 0;
 		poll(NULL, 0, 1);
+	}
 }
 
 /* Removes what is in the working folder.  What says how to undo goes first and the lock last: if we
@@ -271,8 +272,7 @@ static void reap(int control, pid_t *driver)
 /* Kills everything below us, also what is forked meanwhile; the driver's end is told as ever. */
 static void kill_all(int control, pid_t *driver)
 {
-	/* One look could miss what is forked behind it; nobody is left to fork after two. */
-	for (int seen_none = 0; seen_none < 2;) {
+	for (int seen_none = 0; seen_none < 2;) { /* see end_descendants */
 		seen_none = signal_descendants(SIGKILL) == 0 ? seen_none + 1 : 0;
 		reap(control, driver);
 		if (seen_none == 0)
@@ -309,13 +309,13 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "undo") == 0) {
 		return take_back(argv[2], strcmp(argv[3], "all") == 0 ? UNDO_ALL : UNDO_STOP) != 0;
 	}
-	if (argc < 5) {
+	if (argc < 6) {
 		errno = EINVAL;
 		complain("keeper", "is started by smpmake");
 		return 125;
 	}
 	int control = atoi(argv[1]), alive = atoi(argv[2]), error = 0;
-	const char *folder = argv[4];
+	const char *folder = argv[5];
 	/* The driver is the first of its build, unless it takes no guard itself. */
 	const char *caller = getenv(OURS "CALLER");
 	if (caller != NULL && strtol(caller, NULL, 10) != 0)
@@ -333,8 +333,13 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	pid_t driver = -1;
-	if (argc > 5) {
-		driver = start(argv + 5, (rlim_t)strtoull(argv[3], NULL, 10), &error);
+	if (argc > 6) {
+		unsigned long long blocked = strtoull(argv[4], NULL, 10);
+		sigemptyset(&set);
+		for (int i = 1; blocked != 0; i++, blocked >>= 1)
+			if (blocked & 1)
+				sigaddset(&set, i);
+		driver = start(argv + 6, (rlim_t)strtoull(argv[3], NULL, 10), &set, &error);
 		if (driver < 0)
 			tell(control, DRIVER_FAILED, error, NULL);
 		else

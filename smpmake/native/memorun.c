@@ -205,20 +205,6 @@ static char *all_of(int fd, size_t *size)
 	return text;
 }
 
-static _Noreturn void end_as(int status)
-{
-	if (WIFSIGNALED(status)) {
-		const struct rlimit none = {0, 0}; /* it has left a core, if any */
-		sigset_t all;
-		setrlimit(RLIMIT_CORE, &none);
-		signal(WTERMSIG(status), SIG_DFL);
-		sigfillset(&all);
-		sigprocmask(SIG_UNBLOCK, &all, NULL);
-		kill(getpid(), WTERMSIG(status));
-	}
-	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-}
-
 /* Whether a second run would be as the first: who changes what it reads (`ar q`) would read what it
  * has made. */
 static int may_repeat(const struct trace *trace)

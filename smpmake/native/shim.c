@@ -127,11 +127,9 @@ int main(int argc, char **argv)
 	if (connection < 0)
 		return execute(real, argv, s.env);
 	if (send_invocation(connection, tool, real, argv, &s) == 0)
-		status = hear(connection, &argv, &s);
+		hear(connection, &argv, &s);
 	/* What we do not understand of a line is a matter of the commands in it. */
-	if (status < 0 && (is_among(tool, make_tools) || s.is_line))
+	if (is_among(tool, make_tools) || s.is_line)
 		return execute(real, argv, driver_environment(&s, real));
-	if (status >= 0)
-		return status;
 	return s.is_numbered ? run_in_place(real, argv, &s) : execute(real, argv, s.env);
 }

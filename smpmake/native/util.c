@@ -1,10 +1,15 @@
 #include "util.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "guard/kernel.h"
 
 int read_all(int fd, void *buffer, size_t size)
 {
@@ -97,6 +102,19 @@ char **strings_of(char *blob, size_t size)
 		list[n++] = at;
 	list[n] = NULL;
 	return list;
+}
+
+_Noreturn void end_as(int status)
+{
+	const uint64_t all = ~UINT64_C(0), by_default[4] = {0};
+	const struct rlimit none = {0, 0};
+	if (WIFSIGNALED(status)) {
+		kernel(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL); /* the core is the other's */
+		kernel(SYS_rt_sigaction, WTERMSIG(status), by_default, NULL, sizeof all);
+		kernel(SYS_rt_sigprocmask, SIG_UNBLOCK, &all, NULL, sizeof all);
+		kernel(SYS_kill, getpid(), WTERMSIG(status));
+	}
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
 char *put_text(char *at, const char *end, const char *text)

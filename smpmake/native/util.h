@@ -33,6 +33,9 @@ void complain(const char *who, const char *what);
 /* Says why (errno) a program could not be started; the status that a shell has for that. */
 int tell_cannot_run(const char *name, const char *program);
 
+/* Ends this process as one that wait(2) has told of has ended, by the same signal if it was one. */
+_Noreturn void end_as(int status);
+
 /* Put a text, or a number in digits, at `at`, as far as `end`; return what is behind it. */
 char *put_text(char *at, const char *end, const char *text);
 char *put_number(char *at, const char *end, unsigned long value);

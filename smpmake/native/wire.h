@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define WIRE_MAGIC 0x4b4d5053u /* "SPMK" */
-#define WIRE_VERSION 4u
+#define WIRE_VERSION 5u
 /* What our variables begin with; smpmake/variables.py has their names. */
 #define OURS "_SMPMAKE_"
 
@@ -70,14 +70,14 @@ struct wire_given {
 };
 
 enum wire_action {
-	ANSWER_EXIT = 0, /* leave with `status` */
+	ANSWER_EXIT = 0, /* end as `status` says */
 	ANSWER_EXEC = 1  /* become the real tool, with the argv given if there is one */
 };
 
 /* Blobs: argv, message (for stderr). */
 struct wire_answer {
 	uint32_t action;
-	int32_t status;
+	int32_t status;     /* as wait(2) gives it */
 	uint32_t keep_open; /* the connection stays open across exec: it is the lease on a slot */
 	uint32_t argv_len, message_len;
 	uint32_t command; /* the number under which its guard asks; 0: none */
@@ -87,6 +87,7 @@ struct wire_answer {
 #define JOB_JOURNALED 2u     /* if it does not finish, what it has changed is undone */
 #define JOB_TERMINAL_OUT 4u  /* stdout is a terminal, */
 #define JOB_TERMINAL_ERR 8u  /* stderr is one (the same, where both are) */
+#define JOB_AWAITED 16u      /* its caller hears how it ends: what it leaves then is the caller's */
 
 /* Behind the name of a job server's FIFO: the one by which tokens come back. */
 #define LENT_BACK ".back"
@@ -95,7 +96,7 @@ struct wire_answer {
 struct wire_job {
 	uint64_t id;
 	int64_t issued_ns;         /* about that: the mtime that timed outputs get */
-	uint64_t ignored, blocked; /* signals, but TERM: by that we end it */
+	uint64_t ignored, blocked; /* signals, as bits: 0 is signal 1 */
 	int32_t nicer;             /* niceness to add to the worker's */
 	uint32_t mask;
 	uint32_t flags;

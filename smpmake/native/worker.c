@@ -197,6 +197,12 @@ static void end_orphans(const struct worker *w, pid_t tool)
 	}
 }
 
+/* A signal that ends a tool, also one that does not hear this one. */
+static int ending(const struct job *job, int number)
+{
+	return (job->fixed.ignored | job->fixed.blocked) >> (number - 1) & 1 ? SIGKILL : number;
+}
+
 /* The server is gone: end the tool, gently first, with all that it started.
  *
  * We may be killed at any moment too.  So the group is stopped and its outputs are removed before
@@ -209,7 +215,7 @@ static void abandon(const struct worker *w, const struct job *job, pid_t tool)
 	int64_t deadline = monotonic_ns() + (int64_t)GRACE_MS * 1000000;
 	kill(-tool, SIGSTOP);
 	remove_unfinished(job);
-	kill(-tool, SIGTERM);
+	kill(-tool, ending(job, SIGTERM));
 	kill(-tool, SIGCONT);
 	for (int gone = 0; !gone;) {
 		int64_t left = (deadline - monotonic_ns()) / 1000000;
@@ -233,7 +239,7 @@ static void pass_signal(struct worker *w, const struct job *job, pid_t tool)
 	    header.length != sizeof order || read_all(w->server, &order, sizeof order) != 0)
 		abandon(w, job, tool);
 	w->told_to_end = 1;
-	kill(-tool, order.signal);
+	kill(-tool, ending(job, order.signal));
 }
 
 static void wait_for(struct worker *w, const struct job *job, pid_t tool, int *status,
@@ -327,7 +333,8 @@ static int run(struct worker *w, struct job *job)
 		result.missing = finish(job);
 	else if (tool > 0 && (WIFSIGNALED(result.wait_status) || w->told_to_end)) {
 		end_orphans(w, tool);
-		remove_unfinished(job);
+		if (w->told_to_end || (job->fixed.flags & JOB_AWAITED) == 0)
+			remove_unfinished(job);
 	}
 	int sent = report(w, &result, &usage);
 	int left_behind = tool > 0 && kill(-tool, 0) == 0;

@@ -291,7 +291,8 @@ def encode_given(given: Given) -> bytes:
 
 
 def answer_exit(status: int, message: bytes = b"", out: bytes = b"") -> bytes:
-    """The shim leaves with `status`; before, it prints `message` on stderr, `out` on stdout."""
+    """The shim ends by `status`, as wait(2) gives it; before, it prints `message` on stderr, `out`
+    on stdout."""
     return frame(
         layout.WIRE_ANSWER,
         _ANSWER.pack(layout.ANSWER_EXIT, status, 0, len(out), len(message), 0),

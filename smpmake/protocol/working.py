@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from smpmake.protocol import layout
 from smpmake.protocol.frames import HEADER, WireError, blobs
 from smpmake.protocol.layout import (
+    JOB_AWAITED,
     JOB_JOURNALED,
     JOB_MERGED_OUTPUT,
     OUTPUT_MADE,
@@ -22,6 +23,7 @@ from smpmake.protocol.wire import Invoke
 _JOB: Final = layout.WIRE_JOB_LAYOUT
 _WORKER: Final = layout.WIRE_WORKER_LAYOUT
 _RESULT: Final = layout.WIRE_RESULT_LAYOUT
+_NOT_FOUND: Final = 127
 
 
 class Terminal(NamedTuple):
@@ -68,6 +70,11 @@ class Result(NamedTuple):
         """Whether the tool ran and was content."""
         return self.wait_status == 0 and self.error == 0
 
+    @property
+    def ending(self) -> int:
+        """As wait(2) gives it for one that a shell has called."""
+        return self.wait_status if self.wait_status >= 0 else _NOT_FOUND << 8
+
 
 def encode_output(
     path: bytes,
@@ -93,6 +100,7 @@ def encode_job(
     *,
     merged: bool,
     journaled: bool,
+    awaited: bool = False,
     environment: bytes,
     terminal: Terminal | None = None,
     lent: bytes = b"",
@@ -100,10 +108,12 @@ def encode_job(
 ) -> bytes:
     """An order for a worker: `argv` in the invocation's context, but for its environment.
 
-    merged: stdout and stderr are one file; journaled: unless it finishes, it is undone; lent: the
-    FIFO of a job server for it; nicer: by how much its niceness is to be above the worker's.
+    merged: stdout and stderr are one file; journaled: unless it finishes, it is undone; awaited:
+    its caller hears how it ends; lent: the FIFO of a job server for it; nicer: by how much its
+    niceness is to be above the worker's.
     """
     flags = (JOB_MERGED_OUTPUT if merged else 0) | (JOB_JOURNALED if journaled else 0)
+    flags |= JOB_AWAITED if awaited else 0
     flags |= terminal.flags if terminal is not None else 0
     return b"".join(
         (

@@ -222,7 +222,7 @@ class Service:
         ours, theirs = socket.socketpair()
         held.enter_context(ours)
         with theirs:
-            words = map(str, (theirs.fileno(), alive, 0, self._path))
+            words = map(str, (theirs.fileno(), alive, 0, 0, self._path))
             keeper = subprocess.Popen(
                 [native.program("keeper"), *words], pass_fds=[theirs.fileno(), alive]
             )

@@ -300,7 +300,8 @@ class ImplicitBuilds:
         last = max((max(c.ended, c.issued) for c in record.commands), default=0)
         record.driver_ended = guest.gone
         record.ended = max(last, guest.gone, record.started + 1)
-        first, status = guest.build.promises.first_failure, guest.build.replies.stopping
+        first, number = guest.build.promises.first_failure, guest.build.replies.stopping
+        status = 128 + number if number else 0
         record.status = (first.record.status or 1) if first is not None else status
         record.server_cpu_us = own_cpu_us() - guest.spent_us  # for all that run at once
         record.notices.append(_NOT_KNOWN.format(os.path.basename(record.command[0])))

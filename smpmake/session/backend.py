@@ -68,6 +68,9 @@ class Backend:
 
     def driver_lost(self) -> None:
         """The driver's keeper was killed: nothing may go on."""
+        from smpmake.engine.strays import end_build  # hardly ever
+
+        end_build(self.environment)
 
     def stop_waiting(self) -> None:
         """A fault of ours may have left commands of which nobody will hear: none is waited for."""

@@ -64,6 +64,7 @@ class EarlyStart:
                 stage.path,
                 alive=stage.alive,
                 soft=self.soft,
+                mask=self.mask,
                 output=stage.output,
             )
             given_back.pop_all()
@@ -82,7 +83,7 @@ class EarlyStart:
             while not self._has_signal():
                 ready = dict(needs.poll(_LOOK))
                 said = ready.pop(control, 0)
-                if ready or said & select.EPOLLHUP or (said and self._ended() is not None):
+                if ready or (said and (self._ended() is not None or self._is_lost())):
                     return
 
     def load_modules(self, modules: Iterable[str]) -> bool:
@@ -97,6 +98,8 @@ class EarlyStart:
         """Whether the driver has ended well, nobody asked for anything, no signal waits, and
         nothing that it printed."""
         event = self._ended()
+        if event is None and self._is_lost():
+            return False
         if event is None or event.event != layout.DRIVER_ENDED or event.status != 0:
             return False
         asks = select.poll()
@@ -120,6 +123,20 @@ class EarlyStart:
             return None
         ends = _ends(frames.Splitter().feed(said))
         return ends[0] if ends else None
+
+    def _is_lost(self) -> bool:
+        """Whether the keeper was killed before the driver had ended; if so, nothing goes on."""
+        look = select.poll()
+        look.register(self.keeper.control.fileno(), 0)
+        is_lost = bool(look.poll(0)) and self._ended() is None
+        if is_lost:
+            self._end_build()
+        return is_lost
+
+    def _end_build(self) -> None:
+        from smpmake.engine.strays import end_build  # hardly ever
+
+        end_build(self.stage.environment)
 
     def close(self) -> None:
         """Ends it all, where no session has taken it."""
@@ -149,6 +166,8 @@ class EarlyStart:
                     break
                 ends = _ends(splitter.feed(said))
         printed.close()
+        if not ends:
+            self._end_build()
         self.close()
         return ends[0] if ends else None
 

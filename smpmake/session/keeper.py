@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,7 @@ class Keeper:
     started   when that was, monotonic clock, ns.
     alive     the read end of the pipe whose other end all workers hold.
     soft      the driver's limit of open files.
+    mask      signals that the driver's caller has blocked, where those are not ours.
     output    where the driver writes to, None for our own stdout and stderr.
     errors    where it writes its messages to, if that is elsewhere.
     Raises DriverError.
@@ -49,15 +50,18 @@ class Keeper:
         *,
         alive: int,
         soft: int,
+        mask: Iterable[int] | None = None,
         output: int | None = None,
         errors: int | None = None,
     ) -> None:
         self.control, theirs = _socket.socketpair()
         passed = (theirs.fileno(), alive)
         keeper = native.program("keeper")
-        words = [keeper, *map(str, (*passed, soft)), os.fspath(folder), *command]
         # The keeper stands whatever comes; until it does, what comes waits.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        blocked = sum(1 << number - 1 for number in (before if mask is None else mask))
+        numbers = map(str, (*passed, soft, blocked))
+        words = [keeper, *numbers, os.fspath(folder), *command]
         try:
             with _inherited(passed):
                 self.pid = _spawn(words, environment, output, output if errors is None else errors)

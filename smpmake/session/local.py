@@ -211,6 +211,7 @@ class LocalBackend(Backend):
         """See Backend."""
         if self._engine is not None:
             self._engine.workers.end_strays(keep_keepers=False)
+        super().driver_lost()
 
     def stop_waiting(self) -> None:
         """See Backend."""

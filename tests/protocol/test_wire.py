@@ -66,7 +66,7 @@ def shims(space: Space) -> Iterator[Path]:
 
 
 def test_a_shims_invocation_as_python_reads_it(space: Space, shims: Path) -> None:
-    listener = Listener(space.root / "s", wire.answer_exit(42, b"said\n"))
+    listener = Listener(space.root / "s", wire.answer_exit(42 << 8, b"said\n"))
     argv = ["gcc", "-c", "a b.c", "", "-DX=\xff\n"]
     ended = space.run(
         *argv, _SMPMAKE_SOCKET=str(listener.path), _SMPMAKE_BUILD="b7", _SMPMAKE_BOARD="x", MARK="m"

@@ -245,7 +245,7 @@ def test_p9_a_keeper_leaves_alone_what_has_a_new_owner(temporary: Path) -> None:
     service, lock = claim()
     read_end, write_end = os.pipe()  # a worker of its server's has the other end
     ours, theirs = socket.socketpair()
-    words = map(str, (theirs.fileno(), read_end, 0, service._path))
+    words = map(str, (theirs.fileno(), read_end, 0, 0, service._path))
     keeper = subprocess.Popen(
         [native.program("keeper"), *words], pass_fds=[theirs.fileno(), read_end]
     )

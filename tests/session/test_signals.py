@@ -7,15 +7,21 @@ import random
 import shlex
 import signal
 import subprocess
+import sys
+from collections import Counter
 
 import psutil
 import pytest
 
+from smpmake import variables
+from smpmake.engine.strays import end_build
 from tests.support.kills import (
     assert_all_end,
+    at_work,
     attempt,
     descendants,
     expected_tree,
+    leave_strays,
     name_of,
 )
 from tests.support.space import SMPMAKE, Space
@@ -315,6 +321,99 @@ def test_p3_kill_9_of_all_between_set_aside_and_the_end(
     space.expect_clean()
 
 
+# ---------------------------------------------------------------------- what a kill leaves running
+
+#: Says that it has begun, and goes on when it is told to: a shell below a make below a make.
+_BELOW = "sh -c 'echo > started; read word < go; echo > on'; echo > on"
+STRAYS = {
+    "no engine yet": ["sh", "-c", f"{_BELOW}; :"],
+    "a make within a make": ["make", "-f", "top.mk"],
+    "an engine": ["sh", "-c", "gcc -c a.c; nm a.o; make -f top.mk; :"],
+}
+
+
+@pytest.mark.parametrize("options", [("--",), ("--no-guard", "--"), ("--engine=auto", "--")])
+def test_p9_kill_9_of_the_keeper_leaves_nobody(space: Space, options: tuple[str, ...]) -> None:
+    """When smpmake has ended nobody of its build goes on, so that another may begin."""
+    for command in STRAYS.values():
+        space.clear()
+        space.write({"a.c": "int a;\n", "sub.mk": f"all:\n\t{_BELOW}\n"})
+        space.write({"top.mk": "all:\n\t$(MAKE) -f sub.mk; echo > on\n"})
+        os.mkfifo(space.folder / "started")
+        os.mkfifo(space.folder / "go")
+        process = space.start(SMPMAKE, *options, *command)
+        (space.folder / "started").read_text()
+        keeper = next(p for p in descendants(process.pid) if name_of(p) == "smpmake-keeper")
+        keeper.kill()
+        assert space.finish(process).status == 125
+        assert at_work(space) == []
+        assert "on" not in space.tree()
+        space.expect_clean()
+
+
+def test_p9_who_is_lost_is_found_by_a_variable(space: Space) -> None:
+    """Also one that has come to init, and what it has started with another environment."""
+    read_end, write_end = os.pipe()
+    mark = {variables.SOCKET: f"{space.root}/socket", variables.BUILD: "build"}
+    inner = "exec env -i sh -c 'echo > /proc/self/fd/1; read word < go'"
+    os.mkfifo(space.folder / "go")
+    lost = subprocess.Popen(
+        ["setsid", "-f", "sh", "-c", f'(sh -c "{inner}"; :); :'],
+        cwd=space.folder,
+        env={**space.environment, **mark},
+        stdout=write_end,
+    )
+    lost.wait()
+    os.close(write_end)
+    os.read(read_end, 1)
+    assert len(at_work(space)) > 1
+    end_build({**mark, variables.BUILD: "another"})
+    assert len(at_work(space)) > 1
+    end_build(mark)
+    assert at_work(space) == []
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
+
+
+# ---------------------------------------------------------------------- what is blocked or ignored
+
+HANDED = """import os, signal, sys
+for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python's own
+    signal.signal(number, signal.SIG_DFL)
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGUSR2, signal.SIGRTMIN])
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("options", [("--",), ("--engine=auto", "--")], ids=["ahead", "behind"])
+def test_p1_what_the_caller_has_blocked_the_driver_has(
+    space: Space, options: tuple[str, ...]
+) -> None:
+    script = "grep -E '^Sig(Blk|Ign)' /proc/self/status; kill -TERM $$; gcc -c a.c; nm a.o"
+    space.write({"a.c": "int a;\n"})
+    caller = [sys.executable, "-I", "-c", HANDED]
+    plain = space.run(*caller, "sh", "-c", f"({script})")
+    ended = space.run(*caller, SMPMAKE, *options, "sh", "-c", f"({script})")
+    assert (ended.status, ended.out) == (plain.status, plain.out), ended.err
+    assert ended.status == 0
+    space.expect_clean()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_job_that_does_not_hear_term_is_ended(space: Space, number: int) -> None:
+    waiting_build(space)
+    space.write({"build.sh": "trap '' TERM\ngcc -c 0.c\nread x < never\n"})
+    process = space.start(SMPMAKE, "--no-guard", "-j1", "sh", "build.sh")
+    (space.folder / "started").read_text()
+    below = descendants(process.pid)
+    os.kill(process.pid, number)
+    assert space.finish(process).status == -number
+    assert_all_end(below)
+    assert "0.o" not in space.tree()
+    space.expect_clean()
+
+
 # ---------------------------------------------------------------------- the loop of kills
 
 
@@ -329,3 +428,17 @@ def test_p3_fifty_kills_at_random_moments(space: Space) -> None:
     kills = 0
     while kills < 50:
         kills += attempt(space, rng, expected, seed)
+
+
+@pytest.mark.kills
+@pytest.mark.timeout(900)
+def test_p9_two_hundred_kills_leave_nobody(space: Space) -> None:
+    """Keeper, worker or smpmake, killed at any moment: nothing of the build goes on."""
+    seed = int(os.environ.get("SMPMAKE_TEST_SEED") or random.SystemRandom().randrange(1 << 30))
+    rng = random.Random(seed)
+    print(f"seed {seed}")
+    killed: Counter[str] = Counter()
+    while killed.total() < 200:
+        victim = leave_strays(space, rng)
+        killed[victim] += bool(victim)
+    print(dict(killed))

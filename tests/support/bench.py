@@ -140,7 +140,7 @@ class FakeProcesses(Processes):
 
 @dataclass
 class Shim:
-    """What a shim was told."""
+    """What a shim was told; `status` is negative for a signal."""
 
     status: int | None = None
     message: bytes = b""
@@ -156,7 +156,8 @@ class Shim:
 
     def leave(self, status: int, message: bytes = b"", out: bytes = b"") -> None:
         assert not self.is_answered
-        self.status, self.message, self.out = status, message, out
+        self.status = os.waitstatus_to_exitcode(status)
+        self.message, self.out = message, out
 
     def decline(self) -> None:
         self.declined = True

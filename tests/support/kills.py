@@ -139,6 +139,69 @@ def kill_once(space: Space, rng: random.Random, seed: int) -> Kill | None:
     return Kill(killed, said)
 
 
+#: A part that calls no compiler, so that there is no engine yet; then makes within makes.
+_SCRIPT = "for n in 1 2 3 4 5; do sh -c 'ls *.c | cat > log' & wait; done; make"
+_TOP = "all: one two\none two: ; $(MAKE) -f sub.mk N=$@\n"
+_SUB = """all: a$N.o b$N.o c$N.o
+\tcat $^ | (cat; ls) | wc -c > size$N
+%$N.o: %.c
+\tsh -c 'gcc -c -o $@ $<; echo $@ >> made'
+"""
+
+
+def leave_strays(space: Space, rng: random.Random) -> str:
+    """Kills one of us in a build with makes within makes: nothing of it goes on.
+
+    Returns the victim's name; "" if the build was over before.
+    """
+    space.clear()
+    space.write({**{f"{n}.c": "int a;\n" for n in "abc"}, "Makefile": _TOP, "sub.mk": _SUB})
+    options = rng.choice([(), (), ("--no-guard",), ("--engine=auto", "--")])
+    command = rng.choice([("sh", "-c", _SCRIPT), ("make",)])
+    process = space.start(SMPMAKE, *options, *(() if "--" in options else ("--",)), *command)
+    below: list[psutil.Process] = []
+    while not any(name_of(each) == KEEPER for each in below) and process.poll() is None:
+        below = descendants(process.pid)
+    goal, spin = rng.randrange(8), rng.randrange(20000)
+    while len(list(space.folder.iterdir())) < 5 + goal and process.poll() is None:
+        pass
+    for _ in range(spin):
+        pass
+    with contextlib.suppress(psutil.NoSuchProcess):
+        below = descendants(process.pid)
+    ours = [each for each in below if name_of(each).startswith("smpmake-")]
+    keepers = [each for each in ours if name_of(each) == KEEPER]
+    victims = rng.choice([keepers, keepers, ours, [psutil.Process(process.pid)]])
+    if process.poll() is not None or not victims:
+        space.finish(process)
+        return ""
+    victim = rng.choice(victims)
+    name = name_of(victim)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        victim.kill()
+    status = space.finish(process).status
+    if name == KEEPER and status == 125:  # the prompt is back
+        assert at_work(space) == []
+    elif status == -9:
+        assert_all_end(at_work(space))
+        assert_all_end(at_work(space))
+    shutil.rmtree(space.temporary)
+    space.temporary.mkdir()
+    return name
+
+
+def at_work(space: Space) -> list[psutil.Process]:
+    """Whoever is in the space's folder and lives."""
+    found = [each for each in psutil.process_iter() if folder_of(each) == str(space.folder)]
+    return [each for each in found if _state_of(each) != psutil.STATUS_ZOMBIE]
+
+
+def _state_of(process: psutil.Process) -> str:
+    with contextlib.suppress(psutil.Error):
+        return process.status()
+    return psutil.STATUS_ZOMBIE
+
+
 def name_of(process: psutil.Process) -> str:
     """A process's name, "" if it is gone."""
     with contextlib.suppress(psutil.Error):
