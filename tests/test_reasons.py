@@ -25,6 +25,7 @@ USUAL: dict[str, object] = {
     "special_file": "",
     "missing_folder": "",
     "linked_output": "",
+    "held_output": "",
     "fresh_source": False,
     "status_is_asked": False,
     "driver_reads_back": False,
@@ -137,6 +138,7 @@ CASES: dict[Reason, Case] = {
     Reason.FRESH_SOURCE: told(fresh_source=True),
     Reason.STATUS_ASKED: Case("gcc a.c -o p", answers={"status_is_asked": True}),
     Reason.SEVERAL_NAMES: told(linked_output="a.o"),
+    Reason.HELD_OPEN: told(held_output="a.s"),
     Reason.NO_FOLDER: told(missing_folder="gone"),
     Reason.IN_PLACE: Case(
         COMPILE, answers={"is_read_by_pending": True}, settings=UNGUARDED, usual=UNGUARDED

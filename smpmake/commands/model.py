@@ -85,6 +85,7 @@ class Reason(enum.StrEnum):
         False,
         "an output that has a second name, or gets one (a hard link)",
     )
+    HELD_OPEN = "held-open", False, "writes into a file that somebody has open, or mapped"
     UNCHECKED = (
         "unchecked-outputs",
         False,

@@ -27,6 +27,10 @@ class Context(Protocol):
         """A file with several names that the command makes, and may write to as it is; "" for
         none.  Nobody waits who reads it by another name."""
 
+    def held_output(self) -> str:
+        """An older file that the command writes into while somebody has it open; "" for none.
+        Nobody waits who goes on reading it."""
+
     def missing_folder(self) -> str:
         """The folder of something it makes that is not there; "" for none.  Links are followed."""
 
@@ -145,6 +149,9 @@ def _decide_file(analysis: Analysis, rules: Settings, context: Context, special:
     linked = context.linked_output()
     if linked:
         return Decision(Reason.SEVERAL_NAMES, linked, light=True)
+    held = context.held_output()
+    if held:
+        return Decision(Reason.HELD_OPEN, held, light=True)
     folder = context.missing_folder()
     return Decision(Reason.NO_FOLDER, folder, light=True) if folder else Decision(None)
 
@@ -193,5 +200,8 @@ def _objection(analysis: Analysis, rules: Settings, context: Context) -> tuple[R
         return Reason.DRIVER_READS_BACK, ""
     if not analysis.printed and context.fresh_source():
         return Reason.FRESH_SOURCE, analysis.reads[0] if analysis.reads else ""
+    held = context.held_output()
+    if held:
+        return Reason.HELD_OPEN, held
     folder = context.missing_folder()
     return (Reason.NO_FOLDER, folder) if folder else (None, "")

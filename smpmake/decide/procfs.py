@@ -25,6 +25,8 @@ _PROC_TICK: Final = 0.02  # s: /proc counts in hundredths
 _LIMITS: Final = frozenset({"timeout", "gtimeout"})
 #: What stands above a build's driver: limits above it are no part of the build.
 KEEPER: Final = "smpmake-keeper"
+#: What stands above a job's processes.
+WORKER: Final = "smpmake-worker"
 #: What a shell without job control has its background commands ignore, as bits.
 _BACKGROUND: Final = 1 << signal.SIGINT - 1 | 1 << signal.SIGQUIT - 1
 _SMALL_SOURCE: Final = 4096
@@ -136,10 +138,11 @@ class Processes:
             return -1
         return int(text.partition(b"\nSigIgn:")[2].split(None, 1)[0], 16)
 
-    def holds(self, pid: int, files: tuple[FileId, FileId]) -> bool:
-        """Whether a process has one of two files open, beside its own input and output."""
+    def holds(self, pid: int, files: tuple[FileId, ...], *, own: bool = False) -> bool:
+        """Whether a process has one of some files open, beside its own input and output, or as
+        these, too."""
         try:
-            numbers = [n for n in os.listdir(f"/proc/{pid}/fd") if int(n) > 2]
+            numbers = [n for n in os.listdir(f"/proc/{pid}/fd") if own or int(n) > 2]
         except OSError:
             return False
         for number in numbers:
@@ -148,6 +151,26 @@ class Processes:
                 if FileId(info.st_dev, info.st_ino) in files:
                     return True
         return False
+
+    def is_held(self, file: FileId, but: str) -> bool:
+        """Whether any process has a file open, or mapped, that is not below a program of such a
+        name.  Those of other users cannot be looked at."""
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            pid = int(name)
+            if self.holds(pid, (file,), own=True) or self._maps(pid, file.inode):
+                above = self.above(pid, LONGEST_CHAIN)
+                if all(each.name != but for each in above):
+                    return True
+        return False
+
+    def _maps(self, pid: int, inode: int) -> bool:
+        """Whether a process has a file of that number mapped; file systems that lie on several
+        devices show another one there than elsewhere."""
+        try:
+            with open(f"/proc/{pid}/maps", "rb") as file:
+                return b" %d " % inode in file.read()
+        except OSError:
+            return False
 
     def calling_command(self, pid: int) -> bytes:
         """By what a script's commands are told from others: its folder and command line.

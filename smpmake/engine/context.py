@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 from typing import Final
@@ -12,6 +13,9 @@ from smpmake.commands.makes import MAKES, READ_BACK
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
 from smpmake.decide.procfs import (
+    KEEPER,
+    LONGEST_CHAIN,
+    WORKER,
     Caller,
     Processes,
     are_messages_captured,
@@ -22,10 +26,11 @@ from smpmake.decide.procfs import (
     is_limited,
 )
 from smpmake.disk.elf import takes_guard
+from smpmake.disk.held import is_held
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.tools import wmake_options_above
-from smpmake.protocol.wire import Invoke
+from smpmake.protocol.wire import FileId, Invoke
 from smpmake.protocol.working import Inherited
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.names import is_product
@@ -45,6 +50,7 @@ class Context:
         "_hazards",
         "_inherited",
         "_invoke",
+        "_out",
         "_paths",
         "_processes",
         "_silent",
@@ -60,6 +66,7 @@ class Context:
         invoke: Invoke,
         cwd: str,
         analysis: Analysis,
+        out: int,
     ) -> None:
         self._hazards = hazards
         self._inherited = inherited
@@ -69,6 +76,7 @@ class Context:
         self._invoke = invoke
         self._cwd = cwd
         self._analysis = analysis
+        self._out = out
         self._silent = False
         self._caller: Caller | None = None
         self._found: dict[str, os.stat_result | None] = {}
@@ -146,6 +154,33 @@ class Context:
             if info is not None and stat.S_ISREG(info.st_mode) and info.st_nlink > 1:
                 return write.path
         return ""
+
+    def held_output(self) -> str:
+        """See policy.Context."""
+        for write in self._analysis.writes:
+            info = self._look(write.path) if not (write.removed or write.replaces) else None
+            if info is None or not stat.S_ISREG(info.st_mode):
+                continue
+            file = FileId(info.st_dev, info.st_ino)
+            if file == self._invoke.out:  # as the shell has it open for the command
+                held = is_held(self._out)
+            else:
+                held = self._is_held(os.path.join(self._cwd, write.path), file)
+            if held:
+                return write.path
+        return ""
+
+    def _is_held(self, path: str, file: FileId) -> bool:
+        """The kernel knows.  It may mean the build's own jobs, and of some files does not say: then
+        the command's callers are looked at, and all processes but jobs'."""
+        held = is_held(path)
+        if held is False:
+            return False
+        callers = self._processes.above(self._invoke.parent, LONGEST_CHAIN)
+        below = itertools.takewhile(lambda each: each.name != KEEPER, callers)
+        if any(self._processes.holds(each.pid, (file,), own=True) for each in below):
+            return True
+        return held is True and self._processes.is_held(file, but=WORKER)
 
     def missing_folder(self) -> str:
         """See policy.Context.  No pending command will make one: that is done at its issue."""

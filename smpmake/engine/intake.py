@@ -82,6 +82,7 @@ class Intake:
         context = Context(
             *(self._hazards, self._paths, self._processes, self._workers.inherited),
             *(build, invoke, cwd, analysis),
+            out=out,
         )
         rules = build.rules._replace(guard=False) if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
