@@ -164,6 +164,7 @@ _TYPED = {
     "char *path": "template",
     "char *to": "room",
     "void *to": "room",
+    **dict.fromkeys(("pid_t pid", "pid_t thread"), "getppid()"),
 }
 _NAMED = {
     **dict.fromkeys(("dir", "to_dir"), "AT_FDCWD"),
@@ -176,6 +177,12 @@ _NAMED = {
     **dict.fromkeys(("pid", "pidfd"), "room"),
     **dict.fromkeys(("option", "seconds", "first", "others", "which", "timer", "before"), "0"),
     **dict.fromkeys(("what", "type", "data"), '"p"'),
+    **dict.fromkeys(("message", "messages", "text", "steps"), "room"),
+    **dict.fromkeys(("length", "priority", "until", "limit"), "0"),
+    "signal": "SIGURG",
+    "queue": "3",
+    "set": "-1",
+    "count": "1",
     "mode": "0600",
     "size": "100",
     "room": "4096",
