@@ -39,6 +39,7 @@ USUAL: dict[str, object] = {
     "inherits_otherwise": False,
     "is_limited": False,
     "is_in_background": False,
+    "tracer": "",
     "unguarded_caller": "",
 }
 USERS = Settings()
@@ -148,6 +149,7 @@ CASES: dict[Reason, Case] = {
     Reason.NOT_PENDING: Case("mv a b", answers={"is_pending": False}),
     Reason.USER_FOREGROUND: Case(COMPILE, settings=Settings(foreground=("gcc",))),
     Reason.INHERITED: told(inherits_otherwise=True),
+    Reason.TRACED: told(tracer="strace"),
     Reason.UNGUARDED: told(unguarded_caller="static"),
     Reason.TIME_LIMIT: told(is_limited=True),
     Reason.BACKGROUND: told(is_in_background=True),

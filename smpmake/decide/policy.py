@@ -73,6 +73,9 @@ class Context(Protocol):
     def is_in_background(self) -> bool:
         """Whether a shell has started it in the background, and so knows its process."""
 
+    def tracer(self) -> str:
+        """The program that wants to see what the command does, as strace; "" for none."""
+
     def unguarded_caller(self) -> str:
         """The program above the command that has no guard and is no make; "" for none."""
 
@@ -146,6 +149,9 @@ def _decide_file(analysis: Analysis, rules: Settings, context: Context, special:
     awaited = _process_matters(context)
     if awaited is not None:
         return Decision(awaited, light=True)
+    tracer = context.tracer()
+    if tracer:
+        return Decision(Reason.TRACED, tracer, light=True)
     linked = context.linked_output()
     if linked:
         return Decision(Reason.SEVERAL_NAMES, linked, light=True)
@@ -184,6 +190,9 @@ def _objection(analysis: Analysis, rules: Settings, context: Context) -> tuple[R
     program = context.unguarded_caller()
     if program:
         return Reason.UNGUARDED, program
+    tracer = context.tracer()
+    if tracer:
+        return Reason.TRACED, tracer
     if analysis.checked and not context.can_be_checked():
         return Reason.UNCHECKED, ""
     if context.captured():

@@ -131,12 +131,20 @@ class Processes:
 
     def ignored(self, pid: int) -> int:
         """Which signals a process ignores, as bits (0 is signal 1); all where it is gone."""
+        found = self._status(pid, b"SigIgn")
+        return int(found, 16) if found else -1
+
+    def tracer(self, pid: int) -> int:
+        """Which process traces one, 0 for none."""
+        return int(self._status(pid, b"TracerPid") or b"0")
+
+    def _status(self, pid: int, field: bytes) -> bytes:
         try:
             with open(f"/proc/{pid}/status", "rb") as file:
                 text = file.read()
         except OSError:
-            return -1
-        return int(text.partition(b"\nSigIgn:")[2].split(None, 1)[0], 16)
+            return b""
+        return text.partition(b"\n" + field + b":")[2].split(None, 1)[0]
 
     def holds(self, pid: int, files: tuple[FileId, ...], *, own: bool = False) -> bool:
         """Whether a process has one of some files open, beside its own input and output, or as
@@ -287,18 +295,28 @@ def shell_text(command: list[bytes]) -> str:
     return ""
 
 
-def is_limited(processes: Processes, caller: Caller, since: float) -> bool:
+def callers_below_make(
+    processes: Processes, caller: Caller, since: float
+) -> tuple[list[Caller], Caller | None]:
+    """Who called a command, the nearest first, and the make that called these; None where none
+    did: above them stands what is no part of the build, which began at `since` (wall clock, s)."""
+    found: list[Caller] = []
+    for each in itertools.chain((caller,), processes.above(caller.parent, LONGEST_CHAIN)):
+        if each.name == KEEPER or each.started < since - _PROC_TICK:
+            break
+        if each.name in MAKES:
+            return found, each
+        found.append(each)
+    return found, None
+
+
+def is_limited(callers: list[Caller]) -> bool:
     """Whether a command is called by `timeout`, or by what that runs, up to the next make.
 
-    A limit of a make, or of the whole build, which began at `since` (wall clock, s), is for all of
-    its work, which takes less time with us than without.
+    A limit of a make, or of the whole build, is for all of its work, which takes less time with us
+    than without.
     """
-
-    def is_below(each: Caller) -> bool:
-        return each.name != KEEPER and each.name not in MAKES and each.started >= since - _PROC_TICK
-
-    callers = itertools.chain((caller,), processes.above(caller.parent, LONGEST_CHAIN))
-    return any(each.name in _LIMITS for each in itertools.takewhile(is_below, callers))
+    return any(each.name in _LIMITS for each in callers)
 
 
 def in_background(ignored: int) -> bool:

@@ -15,11 +15,13 @@ from smpmake.commands.paths import NULL_DEVICE, is_device
 from smpmake.decide.procfs import (
     KEEPER,
     LONGEST_CHAIN,
+    SHELLS,
     WORKER,
     Caller,
     Processes,
     are_messages_captured,
     asks_for_status,
+    callers_below_make,
     is_captured,
     is_fresh,
     is_in_background,
@@ -42,6 +44,7 @@ class Context:
     """The context of one invocation, looked at only as far as the policy asks."""
 
     __slots__ = (
+        "_above",
         "_analysis",
         "_build",
         "_caller",
@@ -53,6 +56,7 @@ class Context:
         "_out",
         "_paths",
         "_processes",
+        "_shim",
         "_silent",
     )
 
@@ -67,6 +71,7 @@ class Context:
         cwd: str,
         analysis: Analysis,
         out: int,
+        shim: int,
     ) -> None:
         self._hazards = hazards
         self._inherited = inherited
@@ -77,6 +82,8 @@ class Context:
         self._cwd = cwd
         self._analysis = analysis
         self._out = out
+        self._shim = shim
+        self._above: tuple[list[Caller], Caller | None] | None = None
         self._silent = False
         self._caller: Caller | None = None
         self._found: dict[str, os.stat_result | None] = {}
@@ -224,8 +231,37 @@ class Context:
 
     def is_limited(self) -> bool:
         """See policy.Context."""
-        caller = self.caller()
-        return caller is not None and is_limited(self._processes, caller, self._build.began)
+        return is_limited(self._callers()[0])
+
+    def _callers(self) -> tuple[list[Caller], Caller | None]:
+        """See callers_below_make."""
+        if self._above is None:
+            caller, began = self.caller(), self._build.began
+            below = caller is not None and callers_below_make(self._processes, caller, began)
+            self._above = below or ([], None)
+        return self._above
+
+    def tracer(self) -> str:
+        """See policy.Context.  Shells and makes trace nobody, so of a make's recipes it is enough
+        to look at that, once."""
+        callers, make = self._callers()
+        if not callers and make is None:
+            return ""
+        if any(each.name not in SHELLS for each in callers):
+            return self._tracer_of(self._shim)
+        traced = self._build.tools.traced
+        if make is not None and make.pid not in traced:
+            traced[make.pid] = self._tracer_of(make.pid)
+        return traced[make.pid] if make is not None else ""
+
+    def _tracer_of(self, pid: int) -> str:
+        """Its name; not ours, nor one that traces smpmake itself."""
+        tracer = self._processes.tracer(pid)
+        if tracer in (0, self._processes.tracer(os.getpid())):
+            return ""
+        found = self._processes.caller(tracer)
+        name = found.name if found is not None else "?"
+        return "" if name.startswith("smpmake-") else name
 
     def is_in_background(self) -> bool:
         """See policy.Context."""
