@@ -73,6 +73,18 @@ NFTW = (
 BUSY = "gcc -Dheld -c c.c -o 1.o; gcc -Dheld -c c.c -o 2.o; "
 
 
+#: Opens a folder, and reads it behind a compile; the names of the entries are 19 bytes in.
+LISTS = """import ctypes, subprocess
+c = ctypes.CDLL(None)
+c.opendir.restype = c.readdir.restype = ctypes.c_void_p
+c.readdir.argtypes = c.rewinddir.argtypes = [ctypes.c_void_p]
+d, names = c.opendir(b"."), []
+{}
+subprocess.run(["gcc", "-c", "held.c"])
+while entry := c.readdir(d):
+    names.append(ctypes.string_at(entry + 19))
+open("names", "w").write(str(sorted(names)))
+"""
 #: Starts a program without a guard, and tells it something.
 OUTSIDE = (
     "mkfifo req rep; gcc -static -DHOW={} -o outside outside.c || exit; ./outside & read x < rep; "
@@ -123,6 +135,10 @@ ROWS = {
     ),
     "links to it": Row("links to", "gcc -c held.c; " + python("import os; os.link('held.o', 'b')")),
     "lists its folder": Row("lists", "gcc -c held.c; ls *.c . > names"),
+    "lists a folder that it had opened": Row("lists", python(LISTS.format(""))),
+    "lists a folder once more": Row(
+        "lists", python(LISTS.format("while c.readdir(d): pass\nc.rewinddir(d)"))
+    ),
     "walks its folder": Row("walks", f"gcc -c sub/held.c -o sub/held.o; {python(NFTW)}"),
     "overwrites it": Row("changes", "gcc -c held.c; echo text > held.o"),
     "removes it": Row("changes", "gcc -c held.c; " + python("import os; os.unlink('held.o')")),

@@ -77,6 +77,7 @@ def test_no_hook_needs_more_than_a_page_of_stack(graph: Graph, name: str) -> Non
 _RUNNER = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -170,6 +171,8 @@ _NAMED = {
     **dict.fromkeys(("dir", "to_dir"), "AT_FDCWD"),
     **dict.fromkeys(("path", "words", "target", "command"), '"p"'),
     **dict.fromkeys(("info", "result", "handle", "mount", "list", "how", "device"), "room"),
+    "folder": 'opendir(".")',
+    **dict.fromkeys(("entry", "found"), "room"),
     **dict.fromkeys(("to", "name", "value"), '"q"'),
     **dict.fromkeys(("flags", "tail", "complain", "filter", "compare", "attributes"), "0"),
     **dict.fromkeys(("user", "group", "effective", "saved", "status", "kind", "address"), "0"),
