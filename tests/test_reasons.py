@@ -25,6 +25,7 @@ USUAL: dict[str, object] = {
     "special_file": "",
     "missing_folder": "",
     "linked_output": "",
+    "held_output": "",
     "fresh_source": False,
     "status_is_asked": False,
     "driver_reads_back": False,
@@ -38,6 +39,7 @@ USUAL: dict[str, object] = {
     "inherits_otherwise": False,
     "is_limited": False,
     "is_in_background": False,
+    "tracer": "",
     "unguarded_caller": "",
 }
 USERS = Settings()
@@ -137,6 +139,7 @@ CASES: dict[Reason, Case] = {
     Reason.FRESH_SOURCE: told(fresh_source=True),
     Reason.STATUS_ASKED: Case("gcc a.c -o p", answers={"status_is_asked": True}),
     Reason.SEVERAL_NAMES: told(linked_output="a.o"),
+    Reason.HELD_OPEN: told(held_output="a.s"),
     Reason.NO_FOLDER: told(missing_folder="gone"),
     Reason.IN_PLACE: Case(
         COMPILE, answers={"is_read_by_pending": True}, settings=UNGUARDED, usual=UNGUARDED
@@ -146,6 +149,7 @@ CASES: dict[Reason, Case] = {
     Reason.NOT_PENDING: Case("mv a b", answers={"is_pending": False}),
     Reason.USER_FOREGROUND: Case(COMPILE, settings=Settings(foreground=("gcc",))),
     Reason.INHERITED: told(inherits_otherwise=True),
+    Reason.TRACED: told(tracer="strace"),
     Reason.UNGUARDED: told(unguarded_caller="static"),
     Reason.TIME_LIMIT: told(is_limited=True),
     Reason.BACKGROUND: told(is_in_background=True),

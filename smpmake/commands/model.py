@@ -85,6 +85,7 @@ class Reason(enum.StrEnum):
         False,
         "an output that has a second name, or gets one (a hard link)",
     )
+    HELD_OPEN = "held-open", False, "writes into a file that somebody has open, or mapped"
     UNCHECKED = (
         "unchecked-outputs",
         False,
@@ -94,6 +95,7 @@ class Reason(enum.StrEnum):
     NOT_PENDING = "not-pending", False, "touches no pending output"
     USER_FOREGROUND = "user-foreground", False, "named by --foreground or the configuration"
     INHERITED = "inherited", False, "its caller has another group, right, priority or namespace"
+    TRACED = "traced", False, "called by, or below, a program that traces it (strace)"
     UNGUARDED = "unguarded-caller", False, "called by a program that takes no guard"
     TIME_LIMIT = "time-limit", False, "called by `timeout`: how long it takes matters"
     BACKGROUND = (

@@ -27,6 +27,10 @@ class Context(Protocol):
         """A file with several names that the command makes, and may write to as it is; "" for
         none.  Nobody waits who reads it by another name."""
 
+    def held_output(self) -> str:
+        """An older file that the command writes into while somebody has it open; "" for none.
+        Nobody waits who goes on reading it."""
+
     def missing_folder(self) -> str:
         """The folder of something it makes that is not there; "" for none.  Links are followed."""
 
@@ -68,6 +72,9 @@ class Context(Protocol):
 
     def is_in_background(self) -> bool:
         """Whether a shell has started it in the background, and so knows its process."""
+
+    def tracer(self) -> str:
+        """The program that wants to see what the command does, as strace; "" for none."""
 
     def unguarded_caller(self) -> str:
         """The program above the command that has no guard and is no make; "" for none."""
@@ -142,9 +149,15 @@ def _decide_file(analysis: Analysis, rules: Settings, context: Context, special:
     awaited = _process_matters(context)
     if awaited is not None:
         return Decision(awaited, light=True)
+    tracer = context.tracer()
+    if tracer:
+        return Decision(Reason.TRACED, tracer, light=True)
     linked = context.linked_output()
     if linked:
         return Decision(Reason.SEVERAL_NAMES, linked, light=True)
+    held = context.held_output()
+    if held:
+        return Decision(Reason.HELD_OPEN, held, light=True)
     folder = context.missing_folder()
     return Decision(Reason.NO_FOLDER, folder, light=True) if folder else Decision(None)
 
@@ -177,6 +190,9 @@ def _objection(analysis: Analysis, rules: Settings, context: Context) -> tuple[R
     program = context.unguarded_caller()
     if program:
         return Reason.UNGUARDED, program
+    tracer = context.tracer()
+    if tracer:
+        return Reason.TRACED, tracer
     if analysis.checked and not context.can_be_checked():
         return Reason.UNCHECKED, ""
     if context.captured():
@@ -193,5 +209,8 @@ def _objection(analysis: Analysis, rules: Settings, context: Context) -> tuple[R
         return Reason.DRIVER_READS_BACK, ""
     if not analysis.printed and context.fresh_source():
         return Reason.FRESH_SOURCE, analysis.reads[0] if analysis.reads else ""
+    held = context.held_output()
+    if held:
+        return Reason.HELD_OPEN, held
     folder = context.missing_folder()
     return (Reason.NO_FOLDER, folder) if folder else (None, "")

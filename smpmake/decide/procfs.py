@@ -26,6 +26,8 @@ _PROC_TICK: Final = 0.02  # s: /proc counts in hundredths
 _LIMITS: Final = frozenset({"timeout", "gtimeout"})
 #: What stands above a build's driver: limits above it are no part of the build.
 KEEPER: Final = "smpmake-keeper"
+#: What stands above a job's processes.
+WORKER: Final = "smpmake-worker"
 #: What a shell without job control has its background commands ignore, as bits.
 _BACKGROUND: Final = 1 << signal.SIGINT - 1 | 1 << signal.SIGQUIT - 1
 _SMALL_SOURCE: Final = 4096
@@ -134,17 +136,26 @@ class Processes:
 
     def ignored(self, pid: int) -> int:
         """Which signals a process ignores, as bits (0 is signal 1); all where it is gone."""
+        found = self._status(pid, b"SigIgn")
+        return int(found, 16) if found else -1
+
+    def tracer(self, pid: int) -> int:
+        """Which process traces one, 0 for none."""
+        return int(self._status(pid, b"TracerPid") or b"0")
+
+    def _status(self, pid: int, field: bytes) -> bytes:
         try:
             with open(f"/proc/{pid}/status", "rb") as file:
                 text = file.read()
         except OSError:
-            return -1
-        return int(text.partition(b"\nSigIgn:")[2].split(None, 1)[0], 16)
+            return b""
+        return text.partition(b"\n" + field + b":")[2].split(None, 1)[0]
 
-    def holds(self, pid: int, files: tuple[FileId, FileId]) -> bool:
-        """Whether a process has one of two files open, beside its own input and output."""
+    def holds(self, pid: int, files: tuple[FileId, ...], *, own: bool = False) -> bool:
+        """Whether a process has one of some files open, beside its own input and output, or as
+        these, too."""
         try:
-            numbers = [n for n in os.listdir(f"/proc/{pid}/fd") if int(n) > 2]
+            numbers = [n for n in os.listdir(f"/proc/{pid}/fd") if own or int(n) > 2]
         except OSError:
             return False
         for number in numbers:
@@ -153,6 +164,26 @@ class Processes:
                 if FileId(info.st_dev, info.st_ino) in files:
                     return True
         return False
+
+    def is_held(self, file: FileId, but: str) -> bool:
+        """Whether any process has a file open, or mapped, that is not below a program of such a
+        name.  Those of other users cannot be looked at."""
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            pid = int(name)
+            if self.holds(pid, (file,), own=True) or self._maps(pid, file.inode):
+                above = self.above(pid, LONGEST_CHAIN)
+                if all(each.name != but for each in above):
+                    return True
+        return False
+
+    def _maps(self, pid: int, inode: int) -> bool:
+        """Whether a process has a file of that number mapped; file systems that lie on several
+        devices show another one there than elsewhere."""
+        try:
+            with open(f"/proc/{pid}/maps", "rb") as file:
+                return b" %d " % inode in file.read()
+        except OSError:
+            return False
 
     def calling_command(self, pid: int) -> bytes:
         """By what a script's commands are told from others: its folder and command line.
@@ -289,18 +320,28 @@ def unguarded_above(processes: Processes, nearest: int) -> str:
     return ""
 
 
-def is_limited(processes: Processes, caller: Caller, since: float) -> bool:
+def callers_below_make(
+    processes: Processes, caller: Caller, since: float
+) -> tuple[list[Caller], Caller | None]:
+    """Who called a command, the nearest first, and the make that called these; None where none
+    did: above them stands what is no part of the build, which began at `since` (wall clock, s)."""
+    found: list[Caller] = []
+    for each in itertools.chain((caller,), processes.above(caller.parent, LONGEST_CHAIN)):
+        if each.name == KEEPER or each.started < since - _PROC_TICK:
+            break
+        if each.name in MAKES:
+            return found, each
+        found.append(each)
+    return found, None
+
+
+def is_limited(callers: list[Caller]) -> bool:
     """Whether a command is called by `timeout`, or by what that runs, up to the next make.
 
-    A limit of a make, or of the whole build, which began at `since` (wall clock, s), is for all of
-    its work, which takes less time with us than without.
+    A limit of a make, or of the whole build, is for all of its work, which takes less time with us
+    than without.
     """
-
-    def is_below(each: Caller) -> bool:
-        return each.name != KEEPER and each.name not in MAKES and each.started >= since - _PROC_TICK
-
-    callers = itertools.chain((caller,), processes.above(caller.parent, LONGEST_CHAIN))
-    return any(each.name in _LIMITS for each in itertools.takewhile(is_below, callers))
+    return any(each.name in _LIMITS for each in callers)
 
 
 def in_background(ignored: int) -> bool:

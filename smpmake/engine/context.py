@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 from typing import Final
@@ -12,10 +13,15 @@ from smpmake.commands.makes import MAKES, READ_BACK
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
 from smpmake.decide.procfs import (
+    KEEPER,
+    LONGEST_CHAIN,
+    SHELLS,
+    WORKER,
     Caller,
     Processes,
     are_messages_captured,
     asks_for_status,
+    callers_below_make,
     is_captured,
     is_fresh,
     is_in_background,
@@ -23,10 +29,11 @@ from smpmake.decide.procfs import (
     unguarded_above,
 )
 from smpmake.disk.elf import takes_guard
+from smpmake.disk.held import is_held
 from smpmake.disk.paths import Paths
 from smpmake.engine.build import Build
 from smpmake.engine.tools import wmake_options_above
-from smpmake.protocol.wire import Invoke
+from smpmake.protocol.wire import FileId, Invoke
 from smpmake.protocol.working import Inherited
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.names import is_product
@@ -38,6 +45,7 @@ class Context:
     """The context of one invocation, looked at only as far as the policy asks."""
 
     __slots__ = (
+        "_above",
         "_analysis",
         "_build",
         "_caller",
@@ -46,8 +54,10 @@ class Context:
         "_hazards",
         "_inherited",
         "_invoke",
+        "_out",
         "_paths",
         "_processes",
+        "_shim",
         "_silent",
     )
 
@@ -61,6 +71,8 @@ class Context:
         invoke: Invoke,
         cwd: str,
         analysis: Analysis,
+        out: int,
+        shim: int,
     ) -> None:
         self._hazards = hazards
         self._inherited = inherited
@@ -70,6 +82,9 @@ class Context:
         self._invoke = invoke
         self._cwd = cwd
         self._analysis = analysis
+        self._out = out
+        self._shim = shim
+        self._above: tuple[list[Caller], Caller | None] | None = None
         self._silent = False
         self._caller: Caller | None = None
         self._found: dict[str, os.stat_result | None] = {}
@@ -148,6 +163,33 @@ class Context:
                 return write.path
         return ""
 
+    def held_output(self) -> str:
+        """See policy.Context."""
+        for write in self._analysis.writes:
+            info = self._look(write.path) if not (write.removed or write.replaces) else None
+            if info is None or not stat.S_ISREG(info.st_mode):
+                continue
+            file = FileId(info.st_dev, info.st_ino)
+            if file == self._invoke.out:  # as the shell has it open for the command
+                held = is_held(self._out)
+            else:
+                held = self._is_held(os.path.join(self._cwd, write.path), file)
+            if held:
+                return write.path
+        return ""
+
+    def _is_held(self, path: str, file: FileId) -> bool:
+        """The kernel knows.  It may mean the build's own jobs, and of some files does not say: then
+        the command's callers are looked at, and all processes but jobs'."""
+        held = is_held(path)
+        if held is False:
+            return False
+        callers = self._processes.above(self._invoke.parent, LONGEST_CHAIN)
+        below = itertools.takewhile(lambda each: each.name != KEEPER, callers)
+        if any(self._processes.holds(each.pid, (file,), own=True) for each in below):
+            return True
+        return held is True and self._processes.is_held(file, but=WORKER)
+
     def missing_folder(self) -> str:
         """See policy.Context.  No pending command will make one: that is done at its issue."""
         made = [write.path for write in self._analysis.writes if not write.removed]
@@ -190,8 +232,37 @@ class Context:
 
     def is_limited(self) -> bool:
         """See policy.Context."""
-        caller = self.caller()
-        return caller is not None and is_limited(self._processes, caller, self._build.began)
+        return is_limited(self._callers()[0])
+
+    def _callers(self) -> tuple[list[Caller], Caller | None]:
+        """See callers_below_make."""
+        if self._above is None:
+            caller, began = self.caller(), self._build.began
+            below = caller is not None and callers_below_make(self._processes, caller, began)
+            self._above = below or ([], None)
+        return self._above
+
+    def tracer(self) -> str:
+        """See policy.Context.  Shells and makes trace nobody, so of a make's recipes it is enough
+        to look at that, once."""
+        callers, make = self._callers()
+        if not callers and make is None:
+            return ""
+        if any(each.name not in SHELLS for each in callers):
+            return self._tracer_of(self._shim)
+        traced = self._build.tools.traced
+        if make is not None and make.pid not in traced:
+            traced[make.pid] = self._tracer_of(make.pid)
+        return traced[make.pid] if make is not None else ""
+
+    def _tracer_of(self, pid: int) -> str:
+        """Its name; not ours, nor one that traces smpmake itself."""
+        tracer = self._processes.tracer(pid)
+        if tracer in (0, self._processes.tracer(os.getpid())):
+            return ""
+        found = self._processes.caller(tracer)
+        name = found.name if found is not None else "?"
+        return "" if name.startswith("smpmake-") else name
 
     def is_in_background(self) -> bool:
         """See policy.Context."""

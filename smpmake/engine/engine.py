@@ -185,7 +185,7 @@ class Engine:
             lends = self.capacity.lending.has_external
             processes = self._computer.processes
             build.parallel.look_at_callers(processes, invoke, environment, shim, lends=lends)
-            self._intake.take_command(build, invoke, reply, out, err)
+            self._intake.take_command(build, invoke, reply, out, err, shim)
             return
         log.warning("a shim of unknown build %r runs its real tool", invoke.build)
         os.close(out)

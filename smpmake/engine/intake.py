@@ -58,8 +58,13 @@ class Intake:
         self._foresight = Foresight(hazards, pending, self._paths)
         self._recipes = Recipes(hazards, self._paths, self._processes)
 
-    def take_command(self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int) -> None:
-        """A command line has come.  `out` and `err` are descriptors that are ours now."""
+    def take_command(
+        self, build: Build, invoke: Invoke, reply: Reply, out: int, err: int, shim: int
+    ) -> None:
+        """A command line has come.  `out` and `err` are descriptors that are ours now.
+
+        shim  the process that brings it.
+        """
         build.output.shown.note_driver_went_on()
         self._programs.take_command()
         if build.undoing.journal is not None and not build.undoing.squashed:
@@ -82,6 +87,8 @@ class Intake:
         context = Context(
             *(self._hazards, self._paths, self._processes, self._workers.inherited),
             *(build, invoke, cwd, analysis),
+            out=out,
+            shim=shim,
         )
         rules = build.rules._replace(guard=False) if invoke.unguarded else build.rules
         decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)

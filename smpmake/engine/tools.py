@@ -24,6 +24,7 @@ class Tools:
     has_wmake      there is a wmake in it: what that looks at by itself matters.
     tells_folders  a make has said which folder it enters, as an inner one does.
     distrusted     programs that did not write what their words say: they run in place.
+    traced         who traces its makes, by these.
     environments   the environments of its commands, each once, by its bytes.
     texts          texts that its commands have in common, each once.
     launcher_logs  what the caches of launchers tell.
@@ -33,6 +34,7 @@ class Tools:
         self.has_wmake = has_wmake
         self.tells_folders = False
         self.distrusted: set[str] = set()
+        self.traced: dict[int, str] = {}
         self.environments: dict[bytes, Environment] = {}
         self.texts: dict[bytes, bytes] = {}
         self.launcher_logs = LauncherLogs()

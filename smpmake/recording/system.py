@@ -54,6 +54,8 @@ _HARMLESS: Final = frozenset(
 )
 #: Modules that are loaded when they are needed, and ask the system then.
 _LATE: Final = ("hashlib", "json", "random", "shutil", "subprocess", "tempfile")
+#: Commands of fcntl(2) whose argument is no descriptor, though one may have its number.
+_NUMBERED: Final = frozenset({fcntl.F_SETSIG, fcntl.F_SETLEASE})
 _WRITES: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 #: Of the real ones, before anything is changed.
@@ -463,7 +465,8 @@ class System:
 
     def _fcntl(self, real: Any, place: Any, command: int, *more: Any) -> Any:
         name = self.name(place)
-        words = f"fcntl {command} {' '.join(map(self._argument, more))}"
+        shown = _plain if command in _NUMBERED else self._argument
+        words = f"fcntl {command} {' '.join(map(shown, more))}"
 
         def do() -> Any:
             return real(place, command, *more)

@@ -9,7 +9,13 @@ import threading
 
 import pytest
 
-from smpmake.decide.procfs import Caller, Processes, asks_for_status, is_limited
+from smpmake.decide.procfs import (
+    Caller,
+    Processes,
+    asks_for_status,
+    callers_below_make,
+    is_limited,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +63,8 @@ class Chain(Processes):
 )
 def test_whose_time_is_limited(names: tuple[str, ...], since: float, limited: bool) -> None:
     chain = Chain(*names)
-    assert is_limited(chain, chain.callers[-1], since) is limited
+    callers, _ = callers_below_make(chain, chain.callers[-1], since)
+    assert is_limited(callers) is limited
 
 
 def test_children_are_those_of_all_threads_until_their_end_was_heard_of() -> None:

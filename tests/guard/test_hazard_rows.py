@@ -24,6 +24,34 @@ FILES = {
     "hide.c": '#include "v.h"\nint v = VALUE;\n',
     "near/other.h": "",
     "far/v.h": "#define VALUE 1\n",
+    "outside.c": """
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+int main(void)
+{
+    struct sockaddr_un name = {AF_UNIX, "ds"};
+    int got, s = socket(AF_UNIX, SOCK_DGRAM, 0);
+    sigset_t set;
+    char c;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    bind(s, (struct sockaddr *)&name, sizeof name);
+    close(open("rep", O_WRONLY)); /* ready */
+    if (HOW == 1)
+        sigwait(&set, &got);
+    else if (HOW == 2)
+        recv(s, &c, 1, 0);
+    else
+        read(open("req", O_RDONLY), &c, 1);
+    int is = access("held.o", F_OK) == 0;
+    dprintf(open("rep", O_WRONLY), is ? "there\\n" : "not there\\n");
+}
+""",
     "sub.mk": "all:\n\tgcc -Dheld -c y.c\n",
 }
 
@@ -43,6 +71,25 @@ NFTW = (
 
 #: What takes both slots, so that the next commands are not even started.
 BUSY = "gcc -Dheld -c c.c -o 1.o; gcc -Dheld -c c.c -o 2.o; "
+
+
+#: Opens a folder, and reads it behind a compile; the names of the entries are 19 bytes in.
+LISTS = """import ctypes, subprocess
+c = ctypes.CDLL(None)
+c.opendir.restype = c.readdir.restype = ctypes.c_void_p
+c.readdir.argtypes = c.rewinddir.argtypes = [ctypes.c_void_p]
+d, names = c.opendir(b"."), []
+{}
+subprocess.run(["gcc", "-c", "held.c"])
+while entry := c.readdir(d):
+    names.append(ctypes.string_at(entry + 19))
+open("names", "w").write(str(sorted(names)))
+"""
+#: Starts a program without a guard, and tells it something.
+OUTSIDE = (
+    "mkfifo req rep; gcc -static -DHOW={} -o outside outside.c || exit; ./outside & read x < rep; "
+    "touch -d 2000-01-01 ds; gcc -c held.c; {}; read x < rep; echo $x > seen; wait"
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +135,10 @@ ROWS = {
     ),
     "links to it": Row("links to", "gcc -c held.c; " + python("import os; os.link('held.o', 'b')")),
     "lists its folder": Row("lists", "gcc -c held.c; ls *.c . > names"),
+    "lists a folder that it had opened": Row("lists", python(LISTS.format(""))),
+    "lists a folder once more": Row(
+        "lists", python(LISTS.format("while c.readdir(d): pass\nc.rewinddir(d)"))
+    ),
     "walks its folder": Row("walks", f"gcc -c sub/held.c -o sub/held.o; {python(NFTW)}"),
     "overwrites it": Row("changes", "gcc -c held.c; echo text > held.o"),
     "removes it": Row("changes", "gcc -c held.c; " + python("import os; os.unlink('held.o')")),
@@ -147,6 +198,15 @@ ROWS = {
     "greps the log of what it called": Row(
         "reads", "make -s -f sub.mk > log 2>&1; grep -c warning: log > count"
     ),
+    "signals to one without a guard": Row("runs", OUTSIDE.format(1, "kill -USR1 $!")),
+    "sends a datagram to one": Row(
+        "runs",
+        OUTSIDE.format(
+            2,
+            python("import socket; socket.socket(1, 2).sendto(b'x', 'ds')"),
+        ),
+    ),
+    "opens a FIFO that one reads": Row("runs", OUTSIDE.format(3, "echo > req")),
     "a later job reads it undeclared": Row("reads", "gcc -c held.c; gcc -c b.s", True),
     "a later job finds a library by LIBRARY_PATH": Row(
         "reads",

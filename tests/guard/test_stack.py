@@ -77,6 +77,7 @@ def test_no_hook_needs_more_than_a_page_of_stack(graph: Graph, name: str) -> Non
 _RUNNER = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -164,11 +165,14 @@ _TYPED = {
     "char *path": "template",
     "char *to": "room",
     "void *to": "room",
+    **dict.fromkeys(("pid_t pid", "pid_t thread"), "getppid()"),
 }
 _NAMED = {
     **dict.fromkeys(("dir", "to_dir"), "AT_FDCWD"),
     **dict.fromkeys(("path", "words", "target", "command"), '"p"'),
     **dict.fromkeys(("info", "result", "handle", "mount", "list", "how", "device"), "room"),
+    "folder": 'opendir(".")',
+    **dict.fromkeys(("entry", "found"), "room"),
     **dict.fromkeys(("to", "name", "value"), '"q"'),
     **dict.fromkeys(("flags", "tail", "complain", "filter", "compare", "attributes"), "0"),
     **dict.fromkeys(("user", "group", "effective", "saved", "status", "kind", "address"), "0"),
@@ -176,6 +180,12 @@ _NAMED = {
     **dict.fromkeys(("pid", "pidfd"), "room"),
     **dict.fromkeys(("option", "seconds", "first", "others", "which", "timer", "before"), "0"),
     **dict.fromkeys(("what", "type", "data"), '"p"'),
+    **dict.fromkeys(("message", "messages", "text", "steps"), "room"),
+    **dict.fromkeys(("length", "priority", "until", "limit"), "0"),
+    "signal": "SIGURG",
+    "queue": "3",
+    "set": "-1",
+    "count": "1",
     "mode": "0600",
     "request": "0x40086602",  # FS_IOC_SETFLAGS
     "argument": "room",

@@ -171,6 +171,8 @@ static void open_otherwise(struct opened *opened, const struct call *call, int d
 	folder_after(&folder, dir, path);
 	if (aim == MAKING && !opened->is_stream && opened->fd >= 0)
 		undo_opened(opened->fd);
+	if (opened->fd >= 0 && tells(call->flags))
+		guard_opens_fifo(opened->fd); /* now its reader has it open, too */
 	if (opened->fd < 0) {
 		guard_unnote(note);
 		note_absence(dir, path);

@@ -55,6 +55,50 @@ static inline void expands(const char *pattern, int flags)
 		expand_in(pattern);
 }
 
+/* ------------------------------------------------------------------ listing */
+
+extern int dirfd(void *folder);
+extern int closedir(void *folder);
+extern long telldir(void *folder);
+
+/* The folder that was opened last, and so has been asked about, and what was pending then.  Threads
+ * spoil it for each other, and ask once more. */
+struct listing {
+	void *folder;
+	uint64_t pending;
+	int64_t newest_ns;
+};
+static struct listing last_listing;
+
+static struct listing listing_of(void *folder)
+{
+	return (struct listing){
+	    folder,
+	    __atomic_load_n(&guard.board->pending, __ATOMIC_ACQUIRE),
+	    __atomic_load_n(&guard.board->undeclared_ns, __ATOMIC_RELAXED),
+	};
+}
+
+static void note_listing(void *folder)
+{
+	if (folder != NULL)
+		last_listing = listing_of(folder);
+}
+
+/* What is read from the beginning: more may be pending in it than when it was opened. */
+static SLOW void lists_later(void *folder)
+{
+	const struct listing now = listing_of(folder);
+	if (memcmp(&now, &last_listing, sizeof now) != 0)
+		guard_see_folder(dirfd(folder));
+}
+
+static inline void lists_on(void *folder)
+{
+	if (!guard_quiet() && telldir(folder) == 0)
+		lists_later(folder);
+}
+
 /* ------------------------------------------------------------------ the hooks */
 
 #define HOOK(type, name, params, args, before)                                                     \
@@ -154,13 +198,11 @@ EXPORT char *mkdtemp(char *path)
 	return undo_temporary(path, 0, 0, 1) == 0 ? path : NULL;
 }
 
-extern int dirfd(void *folder);
-extern int closedir(void *folder);
-
 EXPORT void *opendir(const char *path);
 EXPORT void *opendir(const char *path)
 {
 	void *folder = LIBC(opendir)(path);
+	note_listing(folder);
 	if (folder == NULL || guard_quiet())
 		return folder;
 	ANY_PAGE(elsewhere);
@@ -170,6 +212,7 @@ EXPORT void *opendir(const char *path)
 		void *shown = LIBC(opendir)(elsewhere);
 		if (shown != NULL) {
 			closedir(folder);
+			note_listing(shown);
 			return shown;
 		}
 		guard_see_folder(dirfd(folder));
@@ -182,7 +225,9 @@ EXPORT void *fdopendir(int fd)
 {
 	if (!guard_quiet())
 		guard_see_folder(fd);
-	return LIBC(fdopendir)(fd);
+	void *folder = LIBC(fdopendir)(fd);
+	note_listing(folder);
+	return folder;
 }
 
 static SLOW void load(const char *path)

@@ -14,6 +14,7 @@
 #include "pages.h"
 #include "peers.h"
 #include "questions.h"
+#include "tells.h"
 
 static inline void reads(int dir, const char *path)
 {
@@ -96,6 +97,22 @@ static inline void appears(int dir, const char *path)
 		guard_see_new_name(dir, path);
 }
 
+/* Whether opening a FIFO so may tell its reader something. */
+static inline int tells(int flags)
+{
+	return (flags & O_ACCMODE) == O_WRONLY && !guard.is_part && !guard_quiet();
+}
+
+static inline int is_fifo(int dir, const char *path)
+{
+	struct stat info;
+	int before = errno;
+	int is = path != NULL && kernel(SYS_newfstatat, dir, path, &info, 0) == 0 &&
+	         S_ISFIFO(info.st_mode);
+	errno = before;
+	return is;
+}
+
 enum opening { FOR_READING, FOR_WRITING, MAKING };
 
 static inline enum opening opens(int dir, const char *path, int flags)
@@ -159,6 +176,8 @@ static inline void reopens(int dir, const char *path, int flags)
 	ANY_PAGE(led);
 	follow_process(&dir, &path, &led);
 	opens(dir, path, flags);
+	if (tells(flags) && is_fifo(dir, path))
+		guard_see_everything("/");
 	if (WRITES(flags))
 		notes_new(dir, path);
 	if (guard.trace != NULL)
@@ -381,7 +400,55 @@ static inline void arms(int is_set)
 static inline void meets(int fd, const void *address, unsigned size)
 {
 	if (!guard_quiet())
-		guard_meets(fd, address, size);
+		guard_meets(fd, address, size, 0);
+}
+
+static inline void sends(int fd, const void *address, unsigned size)
+{
+	if (address != NULL && !guard_quiet())
+		guard_meets(fd, address, size, 1);
+}
+
+static inline void sends_messages(int fd, const void *messages, unsigned count)
+{
+	if (!guard_quiet())
+		guard_sends_messages(fd, messages, count);
+}
+
+static inline void sends_message(int fd, const void *message)
+{
+	if (!guard_quiet())
+		guard_sends_message(fd, message);
+}
+
+static inline void signals(int pid, int signal)
+{
+	if (!guard_quiet())
+		guard_signals(pid, signal);
+}
+
+static inline void signals_by(int pidfd, int signal)
+{
+	if (!guard_quiet())
+		guard_signals_by(pidfd, signal);
+}
+
+static inline void writes_queue(int fd)
+{
+	if (!guard_quiet())
+		guard_writes_queue(fd);
+}
+
+static inline void sends_to_queue(int id)
+{
+	if (!guard_quiet())
+		guard_sends(id);
+}
+
+static inline void raises(int id, const void *steps, size_t count)
+{
+	if (!guard_quiet())
+		guard_raises(id, steps, count);
 }
 
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.

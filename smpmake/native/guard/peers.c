@@ -41,14 +41,23 @@ static int is_harmless(const char *path)
 	       strncmp(path, "/tmp/.X11-unix/", 15) == 0 || (own != NULL && strcmp(own, path) == 0);
 }
 
-/* A socket's file is as old as its server's listening; our own is as old as the build. */
+/* Our own socket is as old as the build. */
+int is_before_build(int64_t time)
+{
+	struct stat own;
+	return kernel(SYS_newfstatat, AT_FDCWD, guard.values[V_SOCKET], &own, 0) != 0 ||
+	       time < NS_OF(own.st_mtim);
+}
+
+/* A socket's file is as old as its server's listening. */
 static int is_older(const char *path)
 {
-	struct stat peer, own;
+	struct stat peer;
 	return kernel(SYS_newfstatat, AT_FDCWD, path, &peer, 0) == 0 &&
-	       (kernel(SYS_newfstatat, AT_FDCWD, guard.values[V_SOCKET], &own, 0) != 0 ||
-	        NS_OF(peer.st_mtim) < NS_OF(own.st_mtim));
+	       is_before_build(NS_OF(peer.st_mtim));
 }
+
+#define NAMES 53 /* a server of hosts' names */
 
 static int is_harmless_port(unsigned short port)
 {
@@ -56,7 +65,7 @@ static int is_harmless_port(unsigned short port)
 	for (size_t i = 0; i < sizeof ports / sizeof *ports; i++)
 		if (ports[i] == port)
 			return 1;
-	return own != NULL && strtoul(own, NULL, 10) == port;
+	return port == NAMES || (own != NULL && strtoul(own, NULL, 10) == port);
 }
 
 static int is_here(const void *address, unsigned size)
@@ -78,7 +87,7 @@ static int is_tcp(int fd)
 	       kind == SOCK_STREAM;
 }
 
-void guard_meets(int fd, const void *address, unsigned size)
+void guard_meets(int fd, const void *address, unsigned size, int sends)
 {
 	const struct sockaddr_un *name = address;
 	struct sockaddr_un copy = {.sun_family = AF_UNIX};
@@ -86,7 +95,7 @@ void guard_meets(int fd, const void *address, unsigned size)
 	if (guard.is_part || address == NULL || size < sizeof name->sun_family)
 		return;
 	if (name->sun_family != AF_UNIX) {
-		if (is_here(address, size) && is_tcp(fd))
+		if (is_here(address, size) && (sends || is_tcp(fd)))
 			guard_see_everything("/");
 		errno = before;
 		return;
@@ -100,4 +109,18 @@ void guard_meets(int fd, const void *address, unsigned size)
 	if (!is_harmless(copy.sun_path) && (has_no_file || is_older(copy.sun_path)))
 		guard_see_everything(has_no_file ? "/" : copy.sun_path);
 	errno = before;
+}
+
+void guard_sends_message(int fd, const void *message)
+{
+	const struct msghdr *one = message;
+	if (one != NULL && one->msg_name != NULL)
+		guard_meets(fd, one->msg_name, one->msg_namelen, 1);
+}
+
+void guard_sends_messages(int fd, const void *messages, unsigned count)
+{
+	const struct mmsghdr *all = messages;
+	for (unsigned i = 0; all != NULL && i < count; i++)
+		guard_sends_message(fd, &all[i].msg_hdr);
 }

@@ -15,8 +15,9 @@
 #define FD(word) ((int)(word))
 
 /* What the call is about to do with its paths; 1 where that has been done already. */
-static SLOW int precede(long number, long a, long b, long c, long d, long e)
+static SLOW int precede(long number, const long word[6])
 {
+	long a = word[0], b = word[1], c = word[2], d = word[3], e = word[4], f = word[5];
 	switch (number) {
 	case SYS_readlinkat:
 		reads(FD(a), P(b));
@@ -55,6 +56,37 @@ static SLOW int precede(long number, long a, long b, long c, long d, long e)
 		return 0;
 	case SYS_connect:
 		meets(FD(a), P(b), (unsigned)c);
+		return 0;
+	case SYS_sendto:
+		sends(FD(a), P(e), (unsigned)f);
+		return 0;
+	case SYS_sendmsg:
+		sends_message(FD(a), P(b));
+		return 0;
+	case SYS_sendmmsg:
+		sends_messages(FD(a), P(b), (unsigned)c);
+		return 0;
+	case SYS_kill:
+	case SYS_tkill:
+	case SYS_rt_sigqueueinfo:
+		signals(FD(a), FD(b));
+		return 0;
+	case SYS_tgkill:
+	case SYS_rt_tgsigqueueinfo:
+		signals(FD(a), FD(c));
+		return 0;
+	case SYS_pidfd_send_signal:
+		signals_by(FD(a), FD(b));
+		return 0;
+	case SYS_mq_timedsend:
+		writes_queue(FD(a));
+		return 0;
+	case SYS_msgsnd:
+		sends_to_queue(FD(a));
+		return 0;
+	case SYS_semop:
+	case SYS_semtimedop:
+		raises(FD(a), P(b), (size_t)c);
 		return 0;
 	case SYS_fchmodat:
 		touches(FD(a), P(b), 1);
@@ -305,7 +337,7 @@ EXPORT long syscall(long number, ...)
 			                (char *const *)word[3], FD(word[4]));
 		if (number == SYS_execve)
 			return execve(P(word[0]), (char *const *)word[1], (char *const *)word[2]);
-		if (precede(number, word[0], word[1], word[2], word[3], word[4]))
+		if (precede(number, word))
 			return 0;
 	}
 	return kernel(number, word[0], word[1], word[2], word[3], word[4], word[5]);

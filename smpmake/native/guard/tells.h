@@ -1,0 +1,22 @@
+#ifndef SMPMAKE_TELLS_H
+#define SMPMAKE_TELLS_H
+
+#include <stddef.h>
+
+/* A process that is part of no command tells others something; those that have no guard might then
+ * look at what is pending: to them it goes when nothing is. */
+
+/* By a signal: to a process, a group where the number is negative, or a thread. */
+void guard_signals(int pid, int signal);
+void guard_signals_by(int pidfd, int signal);
+
+/* By a FIFO that it has opened to write, or a queue of messages. */
+void guard_opens_fifo(int fd);
+void guard_writes_queue(int fd);
+
+/* By a queue of messages, or a set of semaphores, of System V's; whoever lowers one tells nobody.
+ */
+void guard_sends(int id);
+void guard_raises(int id, const void *steps, size_t count);
+
+#endif
