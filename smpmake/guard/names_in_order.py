@@ -26,6 +26,7 @@ class NamesInOrder:
         self._orders: dict[int, int] = {}  # of listings, by device
         self._pending: dict[str, dict[int, dict[str, File | None]]] = {}
         self._early: dict[str, list[_Left]] = {}
+        self._begun: dict[str, set[int]] = {}  # which may have made names before an earlier job
 
     @property
     def pending(self) -> int:
@@ -43,10 +44,11 @@ class NamesInOrder:
         if order:
             self._pending.setdefault(folder, {})[number] = dict(was)
 
-    def job_left(self, number: int, written: Iterable[str]) -> None:
+    def job_left(self, number: int, written: Iterable[str], running: Iterable[int]) -> None:
         """It has ended, or will not run.
 
         written  all that it was to write.
+        running  those that may have begun to write.
         """
         if not self._pending:
             return
@@ -58,13 +60,15 @@ class NamesInOrder:
             made = [p for p in written if os.path.dirname(p) == folder and _is_new(p, was)]
             first = next(iter(jobs), None)
             early = self._early.setdefault(folder, [])
-            if first is not None and first < number:
+            begun = self._begun.setdefault(folder, set())
+            begun.update(each for each in running if each > number and each in jobs)
+            if number in begun or (first is not None and first < number):
                 early.append((number, made))
-            elif early:
+            if early and (first is None or first > number):
                 self._renew(folder, first)
             if not jobs:
-                del self._pending[folder]
-                del self._early[folder]
+                for table in (self._pending, self._early, self._begun):
+                    del table[folder]
 
     def _renew(self, folder: str, before: int | None) -> None:
         """What came too early comes last now, up to what an earlier job is still to make."""

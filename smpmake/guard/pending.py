@@ -149,7 +149,7 @@ class Pending:
         self._files.names_left(job.operands.writes, _operands(job) if entry is not None else ())
         if entry is None:
             return
-        self._in_order.job_left(job.number, job.operands.writes)
+        self._in_order.job_left(job.number, job.operands.writes, self._running)
         self._board.count_ordered(self._in_order.pending)
         self._note_libraries(job, come=False)
         for folder in set(map(os.path.dirname, job.operands.writes)):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from smpmake.disk.ages import make_youngest, order_of_listing
+from tests.support import without
 from tests.support.held import Held
 from tests.support.space import MAIN, Space
 
@@ -51,12 +52,13 @@ SCRIPTS = {
 }
 
 
-def listed(held: Held, *, by_smpmake: bool) -> list[str]:
+def listed(held: Held, *, by_smpmake: bool, change: str = "") -> list[str]:
     """The names in the order of the folder, as the build itself has listed them."""
     space = held.space
     (space.root / "on").unlink(missing_ok=True)
     if by_smpmake:
-        process = held.start("sh", "build.sh")
+        os.mkfifo(held.gate)
+        process = without.start(space, change, ["sh", "build.sh"])
         while process.poll() is None and not (space.root / "on").exists():
             pass
         held.release(process)
@@ -68,15 +70,29 @@ def listed(held: Held, *, by_smpmake: bool) -> list[str]:
     return (space.root / "list").read_text().split()
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_p1_names_are_listed_in_the_serial_order(young: Held, name: str) -> None:
+def both(held: Held, name: str, change: str = "") -> tuple[list[str], list[str]]:
+    """What plain and smpmake list."""
     script = "\n".join(("set -e", *SCRIPTS[name], "ls -U > ../list", ""))
     found = []
     for by_smpmake in (False, True):
-        young.space.clear()
-        young.space.write({**FILES, "build.sh": script})
-        found.append(listed(young, by_smpmake=by_smpmake))
-    assert found[1] == found[0]
+        held.space.clear()
+        held.space.write({**FILES, "build.sh": script})
+        found.append(listed(held, by_smpmake=by_smpmake, change=change))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_p1_names_are_listed_in_the_serial_order(young: Held, name: str) -> None:
+    plain, ours = both(young, name)
+    assert ours == plain
+
+
+@pytest.mark.parametrize("name", ["objects", "a file"])
+def test_without_the_rule_they_are_not(young: Held, name: str) -> None:
+    change = "import smpmake.guard.names_in_order as o; o.order_of_listing = lambda folder: 0"
+    plain, ours = both(young, name, change)
+    assert sorted(ours) == sorted(plain)
+    assert ours != plain
 
 
 def test_what_is_made_the_youngest_is_what_it_was() -> None:
