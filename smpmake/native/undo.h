@@ -29,6 +29,7 @@
 #define UNDO_TICK 12000000      /* ns: file times are as coarse as a tick of the kernel's */
 #define UNDO_STORES 4           /* the first is in the session's folder */
 #define UNDO_EXCEPT 6
+#define UNDO_OLDER 512
 
 /* Where contents are kept that a change would destroy: a folder on each file system. */
 struct undo_store {
@@ -49,6 +50,9 @@ struct undo_head {
 	struct undo_store store[UNDO_STORES];
 	char except[UNDO_EXCEPT][256]; /* folders whose files are nobody's results; "": none */
 	uint64_t issues;               /* how many commands have been promised */
+	/* Bits by the inodes of older files that were changed: overlayfs copies these, and then
+	 * says that they have just been born. */
+	uint64_t older[UNDO_OLDER];
 };
 
 enum undo_kind {

@@ -82,7 +82,7 @@ class UndoJournal:
         self._kept = own / "kept"
         self._kept.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.undoes = False
-        self._map = shared_map(own / "head", 8 * (_ISSUES + 1))
+        self._map = shared_map(own / "head", layout.UNDO_HEAD_LAYOUT.size)
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         self._log = os.open(own / "log", flags, 0o600)
         self._server = os.open(own / "server", flags, 0o600)

@@ -571,6 +571,31 @@ def test_what_is_beyond_the_budget_is_final(held: Held) -> None:
     check(held, {**make("cp new big", BAD, "echo ok > stamp", AFTER), **BIG}, ["make"])
 
 
+def test_older_files_that_overlayfs_has_copied(space: Space) -> None:
+    """A change of a file of the lower layer makes a copy, which says that it has just been born."""
+    needs.require_mounts()
+    lines = ["cat a b c d/f > seen", "touch a; rm a", "echo more >> b; rm b", "chmod 600 c"]
+    lines += ["mv c c2; rm c2", "ln d/f g; rm d/f g", "rmdir d", "gcc -c bad.c", "echo on > on"]
+    space.write({"bad.c": "int x = oops;\n"})
+    lower = space.root / "lower"
+    for name in ("d", "upper", "work"):
+        (lower / name if name == "d" else space.root / name).mkdir(parents=True)
+    for name in ("a", "b", "c", "d/f"):
+        (lower / name).write_text(f"{name}\n")
+    (lower / "bad.c").write_text("int x = oops;\n")
+    (lower / "build.sh").write_text("\n".join(("set -e", *lines, "")))
+    for path in lower.rglob("*"):
+        os.utime(path, (1000, 1000))
+    layers = f"lowerdir={space.root}/lower,upperdir={space.root}/upper,workdir={space.root}/work"
+    mount = f"mount -t overlay -o {layers} none . && cd . || exit 77; cd {space.folder}; "
+    ended = space.run("unshare", "-m", "sh", "-c", f"{mount} {SMPMAKE} sh build.sh; echo $?; cat *")
+    if ended.status == 77:
+        pytest.skip("no overlayfs can be mounted here")
+    assert "ran a second time" in ended.err, ended.err
+    assert "a\nb\nc\nd/f\n" in ended.out, ended.err
+    assert ended.out.startswith("1\n")
+
+
 def test_what_is_removed_makes_room(space: Space) -> None:
     """A build may need it: little is kept where little is free."""
     needs.require_mounts()

@@ -104,6 +104,24 @@ static int64_t folder_time(char *path)
 	return failed ? 0 : NS_OF(info.stx_mtime);
 }
 
+/* The word that has the bit of a file. */
+static uint64_t *older_word(const struct change *c, uint64_t *bit)
+{
+	uint64_t hash = c->info.stx_ino * 0x9e3779b97f4a7c15u >> 32;
+	*bit = UINT64_C(1) << (hash & 63);
+	return &c->head->older[(hash >> 6) % UNDO_OLDER];
+}
+
+static void note_older(const struct change *c)
+{
+	uint64_t bit, *word = older_word(c, &bit);
+	if (c->info.stx_mask & STATX_BTIME &&
+	    NS_OF(c->info.stx_btime) > c->head->base_ns + UNDO_TICK)
+		return;
+	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
+}
+
 /* An entry that is whole but for its mark, with room for a value behind its texts. */
 static struct undo_entry *undo_fill(struct change *c, char *other, size_t value)
 {
@@ -122,6 +140,7 @@ static struct undo_entry *undo_fill(struct change *c, char *other, size_t value)
 	entry->parent = (uint32_t)kernel(SYS_getppid);
 	if (c->there) {
 		const struct statx *info = &c->info;
+		note_older(c);
 		entry->device = device_of(info);
 		entry->inode = info->stx_ino;
 		entry->mode = info->stx_mode;
@@ -282,14 +301,21 @@ int undo_look(struct change *c, int dir, const char *path, int flags)
 	return !is_session(path) && undo_look_anywhere(c, dir, path, flags) && !undo_is_excepted(c);
 }
 
-int undo_was_before(const struct change *c)
+static int is_born_before(const struct change *c)
 {
-	if (!c->there)
-		return 0;
 	if (!(c->info.stx_mask & STATX_BTIME))
 		return 1;
 	int64_t born = NS_OF(c->info.stx_btime);
 	if (guard.trace != NULL)
 		return born <= guard.trace->began_ns;
 	return !guard_quiet() || born <= c->head->base_ns + UNDO_TICK;
+}
+
+int undo_was_before(const struct change *c)
+{
+	uint64_t bit;
+	if (!c->there)
+		return 0;
+	const uint64_t *word = older_word(c, &bit);
+	return is_born_before(c) || (__atomic_load_n(word, __ATOMIC_ACQUIRE) & bit) != 0;
 }
