@@ -33,6 +33,7 @@ from smpmake.undo.backup_dirs import move
 from smpmake.undo.entries import Change
 from smpmake.undo.journal import UndoJournal
 
+_SHARE = 4  # of what is free a quarter is kept
 _PREFIXES = tuple(map(os.fsencode, variables.PREFIXES))
 Print = tuple[int, int, int] | None
 """What a file was: its inode, size and time; None where there was none."""
@@ -131,9 +132,16 @@ class Reusable:
             if results is not None:
                 key = key_of(each.invoke, each.argv)
                 self._by_key.setdefault(key, []).append(results)
+        # The build may need the room, and gets no more of it than it would plainly.
+        disk = os.statvfs(self._folder)
+        room = disk.f_bavail * disk.f_frsize // _SHARE
         # Only now: one command's result is what the next one has read.
         for group in self._by_key.values():
             for results in list(group):
+                room -= sum(was[1] for was in map(_print_of, results.files) if was)
+                if room < 0:
+                    group.remove(results)
+                    continue
                 for file in results.files:
                     # Never a name again: the undoing moves what was given back to where it lay.
                     file.kept = f"{self._folder}/{self._count}"
@@ -313,6 +321,10 @@ def _stash(file: _File) -> bool:
     except OSError:
         return False
     return True
+
+
+def _print_of(file: _File) -> Print:
+    return _print(file.now, follow=False)
 
 
 def _print(path: str, *, follow: bool = True) -> Print:

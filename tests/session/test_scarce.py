@@ -172,6 +172,23 @@ def test_p5_little_room_for_temporary_files(space: Space, kibibytes: int) -> Non
     assert "on" not in space.tree()
 
 
+def test_p1_a_disk_that_fills_up_has_the_objects_of_the_plain_build(space: Space) -> None:
+    """What is put aside for a repetition takes none of the room that this needs."""
+    needs.require_mounts()
+    names = [f"f{number}" for number in range(1, 13)]
+    for name in names:
+        space.write({f"{name}.c": f"char {name}[200000] = {{1, 2, 3}};\n"})
+    space.write({"Makefile": f"all: {' '.join(f'{name}.o' for name in names)}\n"})
+    (space.root / "disk").mkdir()
+    script = "mount -t tmpfs -o size=1700k none {0} && cp * {0} && cd {0}; {1}make; echo $?; ls *.o"
+    found = []
+    for smpmake in ("", f"{SMPMAKE} -j4 --memo=on -- "):
+        text = script.format(space.root / "disk", smpmake)
+        found.append(space.run("unshare", "-m", "sh", "-c", text).out.splitlines()[-9:])
+    assert found[0][0] == "2"
+    assert found[1] == found[0]
+
+
 def test_p5_without_proc(space: Space) -> None:
     hidden = ["unshare", "--mount", "sh", "-ec", 'umount -l /proc; exec "$@"', "sh"]
     if space.run(*hidden, "true").status != 0:
