@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -40,6 +41,7 @@ HERS: Final = "#!/bin/sh\necho hers\n"
 def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where the user's folders are: others come here, and what is made is of her group."""
     needs.require_another_user()
+    another_history()
     where = Path(tempfile.mkdtemp(prefix="smp-"))
     os.chown(where, 0, ANOTHER)
     where.chmod(0o2755)
@@ -143,13 +145,19 @@ def history(root: Path) -> Path:
     return path
 
 
-def forge_history(path: Path) -> None:
+@functools.cache
+def another_history() -> bytes:
+    """Made once, by us: she may not read where modules are loaded from."""
     other = Path(tempfile.mkdtemp(dir="/tmp")) / "history.db"
     try:
         made.keep(other, made.build(made.ran(0, 0, 1, 2), wall=77))
-        put(path, other.read_bytes())
+        return other.read_bytes()
     finally:
         shutil.rmtree(other.parent)
+
+
+def forge_history(path: Path) -> None:
+    put(path, another_history())
 
 
 def believes_history(root: Path) -> bool:

@@ -5,24 +5,24 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import shutil
 import stat
-import tempfile
 from typing import Final
+
+from smpmake.disk.trees import remove_tree
 
 _NAMES: Final = ("q", "b", "zz", "a", "m3", "c", "x", "k", "d", "p1", "e", "n")
 _numbers = itertools.count()
 
 
-def order_of_listing(folder: str) -> int:
+def order_of_listing(folder: str, own: str) -> int:
     """1 where the file system of a folder lists the names that were made first before the others,
     -1 where it lists them last, and 0 where it has another order.
 
-    Also 0 where a file that replaces another takes over its place.  Tried in a folder of ours, as
-    far above as one can be made on that file system.
+    Also 0 where a file that replaces another takes over its place.  Tried in a folder below `own`,
+    which is ours, if that is on the same file system, else as far above as one can be made.
     """
     try:
-        trial = _folder_near(folder)
+        trial = _folder_near(folder, own)
     except OSError:
         return 0
     try:
@@ -38,7 +38,7 @@ def order_of_listing(folder: str) -> int:
     except OSError:
         return 0
     finally:
-        shutil.rmtree(trial, ignore_errors=True)
+        remove_tree(trial)
 
 
 def make_youngest(path: str) -> None:
@@ -50,6 +50,8 @@ def make_youngest(path: str) -> None:
     info, above = os.lstat(path), os.stat(folder)
     if not stat.S_ISLNK(info.st_mode) and not (stat.S_ISREG(info.st_mode) and info.st_nlink == 1):
         return
+    import shutil  # few builds need it, all would wait for it
+
     copy = f"{folder}/.smpmake-{os.getpid()}-{next(_numbers)}"
     try:
         shutil.copy2(path, copy, follow_symlinks=False)
@@ -67,16 +69,18 @@ def _touch(path: str) -> None:
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def _folder_near(folder: str) -> str:
+def _folder_near(folder: str, own: str) -> str:
     device = os.stat(folder).st_dev
     above = [folder]
     while above[-1] != "/":
         above.append(os.path.dirname(above[-1]))
-    for each in reversed(above):
+    name = f".{os.path.basename(own)}-order"  # which nobody else has
+    for each in (own, *reversed(above)):
         with contextlib.suppress(OSError):
             info = os.stat(each)
             if info.st_dev == device:
-                made = tempfile.mkdtemp(prefix=".smpmake-", dir=each)
+                trial = f"{each}/{name}"
+                os.mkdir(trial, 0o700)
                 os.utime(each, ns=(info.st_atime_ns, info.st_mtime_ns))
-                return made
+                return trial
     raise OSError(f"no folder can be made near {folder}")

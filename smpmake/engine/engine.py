@@ -102,7 +102,7 @@ class Engine:
         self.scheduler = Scheduler(slots, self.priority.rank, self.capacity.room)
         hazards = self.scheduler.hazards
         self._computer = computer
-        self._pending = Pending(hazards, board)
+        self._pending = Pending(hazards, board, str(disk.folder))
         self._traces = Traces(disk.folder, self.elsewhere.litter)
         kept = VersionedPaths(board)
         versions = Versions(hazards, disk.folder / "versions", kept, self._may_have_open)

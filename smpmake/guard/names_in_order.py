@@ -20,9 +20,10 @@ _Left = tuple[int, list[str]]
 
 
 class NamesInOrder:
-    """One per engine."""
+    """One per engine.  own: the session's folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, own: str) -> None:
+        self._own = own
         self._orders: dict[int, int] = {}  # of listings, by device
         self._pending: dict[str, dict[int, dict[str, File | None]]] = {}
         self._early: dict[str, list[_Left]] = {}
@@ -40,7 +41,7 @@ class NamesInOrder:
         """
         order = self._orders.get(device)
         if order is None:
-            order = self._orders[device] = order_of_listing(folder)
+            order = self._orders[device] = order_of_listing(folder, self._own)
         if order:
             self._pending.setdefault(folder, {})[number] = dict(was)
 

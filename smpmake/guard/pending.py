@@ -78,9 +78,9 @@ class _Entry:
 
 
 class Pending:
-    """One per engine."""
+    """One per engine.  own: the session's folder."""
 
-    def __init__(self, hazards: Hazards, board: Scoreboard) -> None:
+    def __init__(self, hazards: Hazards, board: Scoreboard, own: str) -> None:
         self._hazards = hazards
         self._board = board
         self._entries: dict[Job, _Entry] = {}
@@ -95,7 +95,7 @@ class Pending:
         self._files = Files()
         self._held = 0
         self._libraries: dict[str, set[Job]] = {}
-        self._in_order = NamesInOrder()
+        self._in_order = NamesInOrder(own)
 
     def close(self) -> None:
         """Gives the board back."""

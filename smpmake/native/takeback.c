@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -177,6 +178,22 @@ static int restore_copy(const char *kept, const char *path)
 	return failed;
 }
 
+#define OVERLAYFS 0x794c7630
+
+/* Whether overlayfs says that it is another file: where a file of several names is changed, the
+ * name gets a copy, and so a new inode. */
+static int is_copied(const struct undo_entry *entry, const char *path, const struct stat *info)
+{
+	struct statfs disk;
+	return (info->st_mode & S_IFMT) == (entry->mode & S_IFMT) && statfs(path, &disk) == 0 &&
+	       disk.f_type == OVERLAYFS;
+}
+
+static int is_it(const struct item *item, const struct stat *info)
+{
+	return is_same(item->entry, info) || is_copied(item->entry, item->path, info);
+}
+
 /* What an entry is about is not where it was: a failure, unless the build itself had made it, and
  * nobody wrote down that it was removed. */
 static void misses(const struct item *item, const char *path)
@@ -306,7 +323,7 @@ static void undo_data(const struct journal *j, const struct item *item)
 	int has_copy = entry->flags & UNDO_WHOLE && name_of_kept(j, item, kept) == 0;
 	if (entry->bytes > 0 && !(entry->flags & UNDO_GREW) && !has_copy)
 		return; /* the change was never made */
-	if (lstat(path, &info) != 0 || !is_same(entry, &info) || !S_ISREG(info.st_mode)) {
+	if (lstat(path, &info) != 0 || !is_it(item, &info) || !S_ISREG(info.st_mode)) {
 		misses(item, path);
 		return;
 	}
@@ -331,7 +348,7 @@ static void undo_data(const struct journal *j, const struct item *item)
 /* Whether what an entry is about is there to be given its fields back. */
 static int finds(const struct item *item, struct stat *info)
 {
-	if (lstat(item->path, info) == 0 && is_same(item->entry, info))
+	if (lstat(item->path, info) == 0 && is_it(item, info))
 		return 1;
 	misses(item, item->path);
 	return 0;
@@ -444,6 +461,26 @@ static void set_mode_of_folder(const char *path, const struct undo_entry *entry)
 		set_owner_and_mode(path, entry);
 }
 
+/* The folder of a result that stays is as young as that: its time may have been noted before the
+ * result was made. */
+static void date_folder_of(const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat info, above;
+	const char *slash = strrchr(path, '/');
+	if (lstat(path, &info) != 0 || S_ISDIR(info.st_mode) || slash == path)
+		return;
+	memcpy(folder, path, (size_t)(slash - path));
+	folder[slash - path] = '\0';
+	if (stat(folder, &above) != 0 || above.st_mode & S_ISVTX ||
+	    above.st_mtim.tv_sec > info.st_mtim.tv_sec ||
+	    (above.st_mtim.tv_sec == info.st_mtim.tv_sec &&
+	     above.st_mtim.tv_nsec >= info.st_mtim.tv_nsec))
+		return;
+	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, info.st_mtim};
+	utimensat(AT_FDCWD, folder, times, 0);
+}
+
 static void left_over(const char *path)
 {
 	complain_of(path, "was removed in this build, and holds what has found no other place");
@@ -478,6 +515,12 @@ int take_back(const char *folder, enum undo_extent extent)
 		undo_is_done(&j, item);
 	}
 	passing_folders_go(left_over);
+	for (size_t i = 0; i < j.count && extent == UNDO_STOP; i++) {
+		const struct undo_entry *entry = j.items[i].entry;
+		if (entry->kind == UNDO_NEW && entry->command != 0 &&
+		    !is_undone(&j.items[i], known, point))
+			date_folder_of(j.items[i].path);
+	}
 	remade_end(set_mode_of_folder);
 	return failures;
 }

@@ -21,6 +21,7 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Final
 
 from smpmake.protocol import layout
@@ -243,6 +244,7 @@ class System:
         yield os, "scandir", self._scandir
         yield os, "readlink", self._readlink
         yield os, "listdir", self._listdir
+        yield os, "statvfs", self._statvfs
         yield os, "getxattr", self._getxattr
         yield os, "get_terminal_size", self._terminal_size
         yield os, "pipe", self._pipe
@@ -317,6 +319,14 @@ class System:
 
     def _listdir(self, real: Any, path: Any = ".") -> Any:
         return self.world.ask("names", self.name(path), lambda: real(path), same, same)
+
+    def _statvfs(self, real: Any, path: Any) -> Any:
+        def look() -> list[int]:
+            found = real(path)
+            return [found.f_bavail, found.f_frsize]
+
+        free, size = self.world.ask("statvfs", self.name(path), look, same, same)
+        return SimpleNamespace(f_bavail=free, f_frsize=size)
 
     def _scandir(self, real: Any, path: Any = ".") -> Any:
         def look() -> list[list[str]]:

@@ -301,8 +301,14 @@ class Session:
         """In a thread: who interrupts meanwhile is heard."""
         taken_back = await run_in_thread(lambda: self._backend.take_back(everything=everything))
         for complaint in taken_back.complaints[:_MOST_COMPLAINTS]:
-            self.record.notices.append(f"could not be undone: {complaint}")
+            self._tell(f"could not be undone: {complaint}")
         return taken_back
+
+    def _tell(self, what: str) -> None:
+        """At the end, and at once where the user wants to hear no more than of damage."""
+        if self._settings.verbosity < 0:
+            say(what)
+        self.record.notices.append(what)
 
     async def _see_through(self, driver: Driver) -> list[str]:
         """From the driver's start until everything has ended."""

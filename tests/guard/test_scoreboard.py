@@ -36,9 +36,9 @@ from smpmake.protocol.layout import (
 from smpmake.undo.journal import now_ns
 from tests.support.guarded import Answering, guarded, look, output
 
-_HEADER = struct.Struct("<QIIIIq10I")
+_HEADER = struct.Struct("<QIIIIqq10IQ")
 OTHERS = 64
-_TURNS, _PLACES = 12, 14  # places in it
+_TURNS, _PLACES = 13, 15  # places in it
 FEWEST = 4096
 
 

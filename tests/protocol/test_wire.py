@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import itertools
 import os
 import random
 import socket
@@ -256,20 +257,20 @@ def test_a_strangers_uid_is_refused(space: Space) -> None:
     server = Running(space)
     folder = Path(server.socket).parent
     assert folder.stat().st_mode & 0o077 == 0
-    for opened in (folder, *folder.parents):
-        if opened == Path("/tmp"):
-            break
-        opened.chmod(0o777)
+    above = itertools.takewhile(lambda each: each != Path("/tmp"), (folder, *folder.parents))
+    opened = list(above)
+    for each in opened:
+        each.chmod(0o777)
     Path(server.socket).chmod(0o777)
     code = (
         "import socket,sys; s=socket.socket(socket.AF_UNIX); s.settimeout(20); "
         "s.connect(sys.argv[1]); sys.exit(0 if s.recv(1) == b'' else 1)"
     )
-    base = folder.parent
     stranger = subprocess.run(
         ["/usr/bin/python3", "-c", code, server.socket], user=65534, check=False, cwd="/"
     )
-    base.chmod(0o700)
+    for each in reversed(opened):  # or nobody speaks to it
+        each.chmod(0o700)
     log = server.stop()
     assert stranger.returncode == 0
     assert "refused: a connection of user 65534" in log

@@ -378,6 +378,7 @@ def test_p5_a_full_disk_at_the_start_is_told_and_the_build_runs_plainly(
 @pytest.mark.slow
 def test_p5_a_disk_that_fills_up_during_a_build(space: Space, small: Path) -> None:
     """The driver fills it before the first job: there is no trace, and the build is whole."""
+    subprocess.run(["mount", "-o", "remount,size=24m", str(small)], check=True)
     script = 'cat /dev/zero > "$BALLAST" 2> /dev/null\nexport TMPDIR=/tmp\n'
     script += "".join(f"gcc -c f{n}.c\n" for n in range(6)) + "gcc -shared -o all.so f*.o\n"
     space.write({**objects(6), "build.sh": script})

@@ -137,6 +137,9 @@ class FakeProcesses(Processes):
     def caller(self, pid: int) -> Caller | None:
         return Caller(pid, "make", self.parents.get(pid, int(pid > 1)), 0.0) if pid else None
 
+    def takes_guard(self, pid: int) -> bool:
+        return False
+
 
 @dataclass
 class Shim:

@@ -39,6 +39,8 @@ static int has_word(int fd, const char *const *words, size_t most, char room[PAT
 	long got;
 	while ((got = kernel(SYS_read, fd, room + kept, PATH_MAX - 1 - kept)) > 0) {
 		size_t size = kept + (size_t)got;
+		for (size_t i = kept; i < size; i++) /* an environment's texts end so */
+			room[i] = room[i] == '\0' ? '\n' : room[i];
 		room[size] = '\0';
 		for (const char *const *word = words; *word != NULL; word++)
 			if (strstr(room, *word) != NULL)
@@ -49,20 +51,26 @@ static int has_word(int fd, const char *const *words, size_t most, char room[PAT
 	return 0;
 }
 
-/* Whether a process has the guard, or will have it as soon as it is a tool; one that is gone reads
- * nothing any more. */
-static int is_guarded(const char *process)
+static int file_has_word(const char *process, const char *name, const char *const *words)
 {
-	static const char *const ours[] = {"/smpmake-guard.so\n", "/smpmake-shim\n", NULL};
 	char path[NAME_SIZE];
 	ON_PAGE(room);
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, in_proc(path, process, "/maps"),
-	                     O_RDONLY | O_CLOEXEC);
+	int fd =
+	    (int)kernel(SYS_openat, AT_FDCWD, in_proc(path, process, name), O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH;
-	int is = room != NULL && has_word(fd, ours, 32, room);
+	int has = room != NULL && has_word(fd, words, 32, room);
 	kernel(SYS_close, fd);
-	return is;
+	return has;
+}
+
+/* Whether a process has the guard, or will have it as soon as it is a tool; or is part of a job: to
+ * wait for that would be to wait for ourselves.  One that is gone reads nothing any more. */
+static int is_guarded(const char *process)
+{
+	static const char *const maps[] = {"/smpmake-guard.so\n", "/smpmake-shim\n", NULL};
+	static const char *const numbers[] = {OURS "COMMAND=", NULL};
+	return file_has_word(process, "/maps", maps) || file_has_word(process, "/environ", numbers);
 }
 
 static int is_guarded_pid(int pid)
@@ -109,7 +117,7 @@ void guard_signals_by(int pidfd, int signal)
 
 /* ------------------------------------------------------------------ who reads */
 
-/* Whether a process has a file open to read it. */
+/* Whether a process has a file open to read it; -1 where we may not know. */
 static int reads_it(const char *process, const struct stat *file, char room[PATH_MAX])
 {
 	char path[NAME_SIZE];
@@ -118,7 +126,9 @@ static int reads_it(const char *process, const struct stat *file, char room[PATH
 	long size;
 	int fd = (int)kernel(SYS_openat, AT_FDCWD, in_proc(path, process, "/fd"),
 	                     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (fd >= 0 && !is && (size = kernel(SYS_getdents64, fd, room, PATH_MAX)) > 0)
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM ? -1 : 0;
+	while (!is && (size = kernel(SYS_getdents64, fd, room, PATH_MAX)) > 0)
 		for (long at = 0; at < size && !is; at += ((struct entry *)(room + at))->size) {
 			const char *name = ((struct entry *)(room + at))->name;
 			is = *name != '.' && kernel(SYS_newfstatat, fd, name, &info, 0) == 0 &&
@@ -126,35 +136,58 @@ static int reads_it(const char *process, const struct stat *file, char room[PATH
 			     kernel(SYS_newfstatat, fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
 			     info.st_mode & S_IRUSR;
 		}
-	if (fd >= 0)
-		kernel(SYS_close, fd);
+	kernel(SYS_close, fd);
 	return is;
 }
 
-/* Whether others read a file, and all of them have the guard. */
-static SLOW int is_read_by_guarded(const struct stat *file)
+/* Who reads a file, besides us. */
+struct readers {
+	int guarded, strangers;
+	int hidden; /* processes of which we may not know */
+};
+
+static SLOW struct readers readers_of(const struct stat *file)
 {
+	struct readers found = {0, 0, 0};
 	ON_PAGE(names);
 	ON_PAGE(room);
 	char digits[12], *own = digits + sizeof digits - 1;
-	int readers = 0, strangers = 0;
 	long size;
 	int fd = (int)kernel(SYS_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	*own = '\0';
 	own = digits_before(own, (unsigned)kernel(SYS_getpid));
-	while (fd >= 0 && names != NULL && room != NULL && strangers == 0 &&
+	while (fd >= 0 && names != NULL && room != NULL &&
 	       (size = kernel(SYS_getdents64, fd, names, PATH_MAX)) > 0)
 		for (long at = 0; at < size; at += ((struct entry *)(names + at))->size) {
 			const char *name = ((struct entry *)(names + at))->name;
-			if (*name < '0' || *name > '9' || strcmp(name, own) == 0 ||
-			    !reads_it(name, file, room))
+			if (*name < '0' || *name > '9' || strcmp(name, own) == 0)
 				continue;
-			readers++;
-			strangers += !is_guarded(name);
+			int reads = reads_it(name, file, room);
+			found.hidden += reads < 0;
+			if (reads <= 0)
+				continue;
+			if (is_guarded(name))
+				found.guarded++;
+			else
+				found.strangers++;
 		}
 	if (fd >= 0)
 		kernel(SYS_close, fd);
-	return readers > 0 && strangers == 0;
+	return found;
+}
+
+#define LOOKS 100 /* for a reader that has just been woken: its descriptor comes a moment later */
+
+/* Whether somebody without the guard reads a file. */
+static SLOW int has_strange_reader(const struct stat *file)
+{
+	const struct timespec moment = {0, 2000000};
+	struct readers found = readers_of(file);
+	for (int i = 0; i < LOOKS && found.guarded + found.strangers == 0; i++) {
+		kernel(SYS_nanosleep, &moment, NULL);
+		found = readers_of(file);
+	}
+	return found.strangers > 0 || (found.guarded == 0 && found.hidden > 0);
 }
 
 void guard_opens_fifo(int fd)
@@ -162,7 +195,7 @@ void guard_opens_fifo(int fd)
 	int before = errno;
 	struct stat info;
 	if (!guard.is_part && kernel(SYS_fstat, fd, &info) == 0 && S_ISFIFO(info.st_mode) &&
-	    !is_read_by_guarded(&info))
+	    has_strange_reader(&info))
 		guard_see_everything("/");
 	errno = before;
 }
@@ -171,7 +204,7 @@ void guard_writes_queue(int fd)
 {
 	int before = errno;
 	struct stat info;
-	if (!guard.is_part && kernel(SYS_fstat, fd, &info) == 0 && !is_read_by_guarded(&info))
+	if (!guard.is_part && kernel(SYS_fstat, fd, &info) == 0 && has_strange_reader(&info))
 		guard_see_everything("/");
 	errno = before;
 }
