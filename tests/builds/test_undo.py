@@ -575,13 +575,15 @@ def test_older_files_that_overlayfs_has_copied(space: Space) -> None:
     """A change of a file of the lower layer makes a copy, which says that it has just been born."""
     needs.require_mounts()
     lines = ["cat a b c d/f > seen", "touch a; rm a", "echo more >> b; rm b", "chmod 600 c"]
-    lines += ["mv c c2; rm c2", "ln d/f g; rm d/f g", "rmdir d", "gcc -c bad.c", "echo on > on"]
+    lines += ["mv c c2; rm c2", "ln d/f g; rm d/f g", "rmdir d", "echo q >> h2; chmod 600 h2"]
+    lines += ["gcc -c bad.c", "echo on > on"]
     space.write({"bad.c": "int x = oops;\n"})
     lower = space.root / "lower"
     for name in ("d", "upper", "work"):
         (lower / name if name == "d" else space.root / name).mkdir(parents=True)
-    for name in ("a", "b", "c", "d/f"):
+    for name in ("a", "b", "c", "d/f", "h1"):
         (lower / name).write_text(f"{name}\n")
+    os.link(lower / "h1", lower / "h2")
     (lower / "bad.c").write_text("int x = oops;\n")
     (lower / "build.sh").write_text("\n".join(("set -e", *lines, "")))
     for path in lower.rglob("*"):
@@ -593,6 +595,7 @@ def test_older_files_that_overlayfs_has_copied(space: Space) -> None:
         pytest.skip("no overlayfs can be mounted here")
     assert "ran a second time" in ended.err, ended.err
     assert "a\nb\nc\nd/f\n" in ended.out, ended.err
+    assert "h1\nh1\nq\n" in ended.out, ended.err
     assert ended.out.startswith("1\n")
 
 
@@ -609,10 +612,12 @@ def test_what_is_removed_makes_room(space: Space) -> None:
     assert ended.status == 0, ended.err
 
 
-def test_a_script_beyond_the_budget_ends_where_it_failed(held: Held) -> None:
+@pytest.mark.parametrize("end", ["", "mkfifo never; read word < never"])
+def test_a_script_beyond_the_budget_ends_where_it_failed(held: Held, end: str) -> None:
+    """Also one that we end, because it would go on."""
     small_budget(held)
     space = held.space
-    space.write({**script("cp new big", BAD, "echo ok > stamp", AFTER), **BIG})
+    space.write({**script("cp new big", BAD, "echo ok > stamp", AFTER, end), **BIG})
     process = held.start("sh", "build.sh")
     held.let_go_when_stuck(process)
     ended = space.finish(process)
