@@ -571,6 +571,28 @@ def test_what_is_beyond_the_budget_is_final(held: Held) -> None:
     check(held, {**make("cp new big", BAD, "echo ok > stamp", AFTER), **BIG}, ["make"])
 
 
+def test_shared_memory_that_is_made_or_removed_behind_a_failure(held: Held) -> None:
+    """Shared objects are files in a folder of the system's, which libc opens itself."""
+    folder = Path("/dev/shm")
+    if not folder.is_dir():
+        pytest.skip("no shared memory here")
+    old, new = (folder / f"smp-{os.getpid()}-{kind}" for kind in ("old", "new"))
+    code = (
+        "import os, _posixshmem as s; "
+        f's.shm_open("/{new.name}", os.O_CREAT | os.O_RDWR, mode=0o600); '
+        f's.shm_unlink("/{old.name}")'
+    )
+    files = make(BAD, f"python3 -c '{code}'", "echo ok > stamp", AFTER)
+    old.write_text("older")
+    try:
+        check(held, files, ["make"])
+        assert old.read_text() == "older"
+        assert not new.exists()
+    finally:
+        for each in (old, new):
+            each.unlink(missing_ok=True)
+
+
 def test_older_files_that_overlayfs_has_copied(space: Space) -> None:
     """A change of a file of the lower layer makes a copy, which says that it has just been born."""
     needs.require_mounts()
