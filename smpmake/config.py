@@ -9,7 +9,7 @@ A build waits for this module, so annotations are values (see options).
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -158,11 +158,15 @@ def merge(settings: Settings, path: Path) -> Settings:
 
 
 def _read(
-    settings: Settings, path: Path, below: Path | None = None
+    settings: Settings,
+    path: Path,
+    below: Path | None = None,
+    is_wanted: Callable[[Path], bool] = os.path.exists,
 ) -> tuple[Settings, bytes | None]:
     """What a file holds; None if there is none, or others may change it, which is a notice.
 
-    below  the folder in which it is: of a project nobody asks whose the folders above are.
+    below      the folder in which it is: of a project nobody asks whose the folders above are.
+    is_wanted  whether its user would miss what it says.
     Raises ConfigError.
     """
     try:
@@ -172,18 +176,29 @@ def _read(
     except (FileNotFoundError, NotADirectoryError):  # a home may be /dev/null
         return settings, None
     except private.SharedError as error:
+        if not is_wanted(path):
+            return settings, None
         why = error.strerror if error.filename == os.fspath(path) else str(error)
         remedy = error.remedy or "only files of yours and of root count"
         notice = f"{path} is ignored: {'it ' if why == error.strerror else ''}{why} ({remedy})"
         return settings._replace(notices=(*settings.notices, notice)), None
     except OSError as error:
+        if not os.path.lexists(path):  # another user's home is closed to us
+            return settings, None
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _has_table(path: Path) -> bool:
+    try:
+        return _TABLE in path.read_bytes()
+    except OSError:
+        return False
 
 
 def merge_pyproject(settings: Settings, cwd: Path) -> Settings:
     """Settings with what the nearest pyproject.toml that has some says.  Raises ConfigError."""
     for path in folders.pyprojects(cwd):
-        settings, data = _read(settings, path, path.parent)
+        settings, data = _read(settings, path, path.parent, _has_table)
         if data is None or _TABLE not in data:  # most: they are not even parsed
             continue
         tools = _parsed(data, path).get("tool")

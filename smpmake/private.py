@@ -229,6 +229,9 @@ def _is_own_group(user: int, group: int) -> bool:
         known = grp.getgrgid(group)
     except KeyError:
         return user == group
+    believed = {user, os.geteuid(), _ROOT}
+    if any(each.pw_gid == group and each.pw_uid not in believed for each in pwd.getpwall()):
+        return False
     try:
         names = {pwd.getpwuid(each).pw_name for each in {user, os.geteuid()}}
         own = pwd.getpwuid(user).pw_name

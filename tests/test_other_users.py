@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +17,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from smpmake import config, folders, native
+from smpmake import config, folders, native, private
 from smpmake.capacity.neighbours import neighbours
 from smpmake.decide.known_failures import KnownFailures
 from smpmake.decide.known_silence import KnownSilence
@@ -508,3 +509,40 @@ def test_settings_may_be_a_link_of_ours(root: Path) -> None:
     as_user(lambda: (root / "tmp" / "hers.toml").write_text("jobs = 77\n"))
     loaded = config.load(root / "project")
     assert (loaded.jobs, len(loaded.notices)) == (3, 1)
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_a_group_that_others_have_from_the_beginning(
+    root: Path, monkeypatch: pytest.MonkeyPatch, others: bool
+) -> None:
+    """A group's list of members does not have them."""
+    another = pwd.struct_passwd(("she", "", 77, 0, "", "/", "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwall", lambda: [another] if others else [])
+    private._is_own_group.cache_clear()
+    path = root / "file"
+    path.write_text("text")
+    os.chown(path, 0, 0)
+    path.chmod(0o664)
+    os.chown(root, 0, 0)
+    root.chmod(0o755)
+    try:
+        if others:
+            with pytest.raises(private.SharedError):
+                private.read(path)
+        else:
+            assert private.read(path) == b"text"
+    finally:
+        private._is_own_group.cache_clear()
+
+
+def test_a_closed_home_of_another_user_has_no_settings(root: Path) -> None:
+    """As where a container's user has root's HOME."""
+    home = root / "home"
+    home.mkdir(mode=0o700)
+    file = home / "config.toml"
+
+    def read() -> None:
+        assert config.merge(config.Settings(), file) == config.Settings()
+
+    assert not as_user(lambda: file.read_bytes())
+    assert as_user(read)

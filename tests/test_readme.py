@@ -36,7 +36,7 @@ def test_both_are_on_the_first_screen() -> None:
 def test_the_bare_machine_has_what_the_commands_are_said_to_need() -> None:
     assert BARE["packages"](README) == ["python3", "python3-venv", "g++", "make"]
     ci = (ROOT / ".ci" / "run").read_text()
-    assert ci.index("\nscripts/bare-machine\n") < ci.index("apt-get install")
+    assert ci.index("    scripts/bare-machine\n") < ci.index("apt-get install")
 
 
 def test_ci_installs_what_a_full_run_is_said_to_need() -> None:

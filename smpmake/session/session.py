@@ -258,7 +258,7 @@ class Session:
                 f"{self._name} was not run again: its files are not what they were"
             )
         if taken_back.wrong or not again or not (taken_back.done or is_make):
-            if self._killed or not record.driver_status:
+            if self._killed or (taken_back.wrong and not record.driver_status):
                 record.driver_status = 1
             if not taken_back.done:
                 record.notices += map(_doubts, record.failures)

@@ -37,6 +37,7 @@ FILES = {
     "bad.c": "int first;\n",
     **{f"{name}.c": f"int {name};\n" for name in "abc"},
     "m.c": MAIN,
+    "sub/here": "",
 }
 
 #: What is listed has the names of jobs that end before the first, and of who makes them meanwhile.
@@ -45,6 +46,10 @@ SCRIPTS = {
     "an object anew": ["gcc -Dheld -c bad.c", "gcc -c a.c", "gcc -c a.c", ": > ../on"],
     "dependencies": ["gcc -Dheld -c bad.c", "gcc -MD -c b.c", "gcc -MD -c a.c", ": > ../on"],
     "a file": ["gcc -Dheld -c bad.c", ": > ../on", "echo > stamp", "gcc -c a.c"],
+    "a folder that is there": [
+        *("gcc -Dheld -c bad.c", "mkdir sub 2> /dev/null || test -d sub", ": > ../on"),
+        "gcc -c a.c",
+    ],
     "a folder": ["gcc -Dheld -c bad.c", ": > ../on", "mkdir new", "gcc -c a.c"],
     "a link": ["gcc -Dheld -c bad.c", ": > ../on", "ln -s m.c link", "gcc -c a.c"],
     "renamed": ["gcc -Dheld -c bad.c", ": > ../on", "mv m.c n.c", "gcc -c a.c"],
@@ -52,18 +57,25 @@ SCRIPTS = {
 }
 
 
-def listed(held: Held, *, by_smpmake: bool, change: str = "") -> list[str]:
+#: Jobs that have ended before the first one does.
+ENDED = {"objects": ("a.o", "b.o"), "an object anew": ("a.o",), "dependencies": ("a.o", "b.o")}
+
+
+def listed(
+    held: Held, *, by_smpmake: bool, change: str = "", ended: tuple[str, ...] = ()
+) -> list[str]:
     """The names in the order of the folder, as the build itself has listed them."""
     space = held.space
     (space.root / "on").unlink(missing_ok=True)
     if by_smpmake:
         os.mkfifo(held.gate)
         process = without.start(space, change, ["sh", "build.sh"])
-        while process.poll() is None and not (space.root / "on").exists():
+        witnesses = [space.root / "on", *(space.folder / name for name in ended)]
+        while process.poll() is None and not all(each.exists() for each in witnesses):
             pass
         held.release(process)
-        ended = space.finish(process)
-        assert ended.status == 0, ended.err
+        end = space.finish(process)
+        assert end.status == 0, end.err
         space.expect_clean()
     else:
         assert space.run("sh", "build.sh").status == 0
@@ -77,7 +89,8 @@ def both(held: Held, name: str, change: str = "") -> tuple[list[str], list[str]]
     for by_smpmake in (False, True):
         held.space.clear()
         held.space.write({**FILES, "build.sh": script})
-        found.append(listed(held, by_smpmake=by_smpmake, change=change))
+        ended = ENDED.get(name, ("stamp", "a.o") if change else ())
+        found.append(listed(held, by_smpmake=by_smpmake, change=change, ended=ended))
     return found[0], found[1]
 
 

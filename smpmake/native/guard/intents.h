@@ -91,9 +91,14 @@ static inline int is_there(int dir, const char *path)
 }
 
 /* A name of the foreground's is about to be made: results that were promised before are older. */
+static inline int lists_by_age(void)
+{
+	return guard.board->ordered != 0 && guard.trace == NULL && !guard_quiet();
+}
+
 static inline void appears(int dir, const char *path)
 {
-	if (guard.board->ordered != 0 && guard.trace == NULL && !guard_quiet())
+	if (lists_by_age() && !is_there(dir, path)) /* else the call fails, or makes no name */
 		guard_see_new_name(dir, path);
 }
 
@@ -127,7 +132,7 @@ static inline enum opening opens(int dir, const char *path, int flags)
 		return FOR_READING;
 	}
 	changes(dir, path);
-	if (flags & O_CREAT && !is_there(dir, path))
+	if (flags & O_CREAT)
 		appears(dir, path);
 	if (flags & (O_CREAT | O_TRUNC))
 		pass_tick();
@@ -329,7 +334,8 @@ static inline void renames(int from_dir, const char *from, int to_dir, const cha
 	if (guard_quiet() || !fails(from_dir, from, to_dir, to, flags) || guard_knows(to))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
-	appears(to_dir, to);
+	if (lists_by_age() && !fails(from_dir, from, to_dir, to, flags))
+		guard_see_new_name(to_dir, to);
 	if (notes_recipes() && is_there(from_dir, from)) {
 		notes('r', from_dir, from);
 		notes('d', from_dir, from);

@@ -383,7 +383,8 @@ void undo_link(int from_dir, const char *from, int to_dir, const char *to, int f
 	CHANGE(c);
 	int how = (flags & AT_EMPTY_PATH) | (flags & AT_SYMLINK_FOLLOW ? 0 : AT_SYMLINK_NOFOLLOW);
 	if (undo_look(&c, to_dir, to, AT_SYMLINK_NOFOLLOW) && !c.there &&
-	    kernel_unseen(SYS_statx, from_dir, from, how, STATX_BASIC_STATS, &c.info) == 0) {
+	    kernel_unseen(SYS_statx, from_dir, from, how, STATX_BASIC_STATS | STATX_BTIME,
+	                  &c.info) == 0) {
 		c.there = 1;
 		c.kind = UNDO_NEW;
 		undo_write(&c, nothing);

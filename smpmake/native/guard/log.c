@@ -115,7 +115,7 @@ static uint64_t *older_word(const struct change *c, uint64_t *bit)
 static void note_older(const struct change *c)
 {
 	uint64_t bit, *word = older_word(c, &bit);
-	if (c->info.stx_mask & STATX_BTIME &&
+	if (!(c->info.stx_mask & STATX_BTIME) ||
 	    NS_OF(c->info.stx_btime) > c->head->base_ns + UNDO_TICK)
 		return;
 	if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit))

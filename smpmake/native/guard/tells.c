@@ -32,13 +32,15 @@ static const char *in_proc(char room[NAME_SIZE], const char *process, const char
 	return room;
 }
 
-/* Whether a file's text has one of some words, each shorter than `most`. */
+/* Whether a file's text has one of some words, each shorter than `most`; -1 where it is empty. */
 static int has_word(int fd, const char *const *words, size_t most, char room[PATH_MAX])
 {
 	size_t kept = 0;
+	int is_empty = 1;
 	long got;
 	while ((got = kernel(SYS_read, fd, room + kept, PATH_MAX - 1 - kept)) > 0) {
 		size_t size = kept + (size_t)got;
+		is_empty = 0;
 		for (size_t i = kept; i < size; i++) /* an environment's texts end so */
 			room[i] = room[i] == '\0' ? '\n' : room[i];
 		room[size] = '\0';
@@ -48,7 +50,7 @@ static int has_word(int fd, const char *const *words, size_t most, char room[PAT
 		kept = size < most ? size : most;
 		memmove(room, room + size - kept, kept);
 	}
-	return 0;
+	return is_empty ? -1 : 0;
 }
 
 static int file_has_word(const char *process, const char *name, const char *const *words)
