@@ -249,6 +249,21 @@ static void undo_new(const struct item *item)
 		complain_of(item->path, strerror(errno));
 }
 
+/* Flags that a new folder has from the one above it; its own come back by entries of theirs. */
+static void drop_inherited_flags(const char *path)
+{
+	unsigned was = 0;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (ioctl(fd, FS_IOC_GETFLAGS, &was) == 0) {
+		unsigned flags = was & ~(unsigned)(FS_COMPR_FL | FS_NODUMP_FL);
+		if (flags != was && ioctl(fd, FS_IOC_SETFLAGS, &flags) != 0)
+			errno = 0; /* its file system does not let us */
+	}
+	close(fd);
+}
+
 /* A folder comes back empty.  What was in it is older, and comes next; its own mode would be in the
  * way, and so would what it inherits. */
 static int restore_folder(const struct item *item)
@@ -257,6 +272,7 @@ static int restore_folder(const struct item *item)
 		return -1;
 	lremovexattr(item->path, "system.posix_acl_access");
 	lremovexattr(item->path, "system.posix_acl_default");
+	drop_inherited_flags(item->path);
 	set_times(item->path, item->entry->accessed_ns, item->entry->modified_ns);
 	return 0;
 }
