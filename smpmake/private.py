@@ -24,6 +24,8 @@ FOLDER: Final = os.O_PATH | os.O_DIRECTORY
 #: What to do where the user's folders belong to somebody else.
 ANOTHER_CACHE: Final = "let XDG_CACHE_HOME name a folder of yours"
 ANOTHER_STATE: Final = "let XDG_STATE_HOME name a folder of yours"
+#: What follows where earlier builds' notes may be anybody's.
+LEARNS_NOTHING: Final = "smpmake learns nothing from earlier builds"
 _STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _LINKS: Final = 40  # as many as the kernel follows
 _ROOT: Final = 0
@@ -167,6 +169,18 @@ def read(
     """All of a file that is the user's alone.  Raises as `opened`."""
     with open(opened(path, follow=follow, below=below), "rb") as file:
         return file.read()
+
+
+def lines_of(path: Path, consequence: str, remedy: str) -> list[str]:
+    """The lines of such a file of text; none where it cannot be read, or others may change it,
+    which is said with its `consequence` (see `complain`)."""
+    try:
+        return read(path).decode(errors="replace").splitlines()
+    except SharedError as error:
+        complain(error, consequence, remedy)
+    except OSError:
+        pass
+    return []
 
 
 _told: Final[set[str]] = set()

@@ -38,15 +38,7 @@ class KnownFailures:
             self._path = folders.of_project(project, base=base)
         except folders.NoHomeError:
             return
-        try:
-            lines = private.read(self._path).decode(errors="replace").splitlines()
-        except private.SharedError as error:
-            told = "smpmake learns nothing from earlier builds"
-            private.complain(error, told, private.ANOTHER_STATE)
-            return
-        except OSError:
-            return
-        for line in lines:
+        for line in private.lines_of(self._path, private.LEARNS_NOTHING, private.ANOTHER_STATE):
             digest, _, command = line.partition("\t")
             if len(digest) == 32:
                 self._commands[digest] = command

@@ -112,14 +112,7 @@ def _digest_of_environment(env: bytes) -> bytes:
 
 
 def _lines_of(path: Path) -> list[str]:
-    """Those of a file; none where it cannot be read."""
-    try:
-        return private.read(path).decode(errors="replace").splitlines()
-    except private.SharedError as error:
-        private.complain(error, "smpmake learns nothing from earlier builds", private.ANOTHER_STATE)
-    except OSError:
-        pass
-    return []
+    return private.lines_of(path, private.LEARNS_NOTHING, private.ANOTHER_STATE)
 
 
 def _rows_of_older(lines: list[str]) -> dict[str, bool]:

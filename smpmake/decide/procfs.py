@@ -102,6 +102,13 @@ class Processes:
             yield caller
             pid = caller.parent
 
+    def up_to_driver(self, pid: int) -> Iterator[Caller]:
+        """The same, but none above the build's driver."""
+        for each in self.above(pid, LONGEST_CHAIN):
+            if each.name == KEEPER or each.pid <= 1:
+                return
+            yield each
+
     def takes_guard(self, pid: int) -> bool:
         """Whether the program of a process does."""
         return takes_guard(f"/proc/{pid}/exe")
@@ -312,12 +319,8 @@ def unguarded_above(processes: Processes, nearest: int) -> str:
         return "?"
     if make.name not in MAKES or processes.takes_guard(nearest):
         return make.name
-    for each in processes.above(make.parent, LONGEST_CHAIN):
-        if each.name == KEEPER or each.pid <= 1:
-            break
-        if not processes.takes_guard(each.pid):
-            return each.name
-    return ""
+    above = processes.up_to_driver(make.parent)
+    return next((each.name for each in above if not processes.takes_guard(each.pid)), "")
 
 
 def callers_below_make(

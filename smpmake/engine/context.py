@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import stat
 from typing import Final
@@ -13,8 +12,6 @@ from smpmake.commands.makes import MAKES, READ_BACK
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
 from smpmake.decide.procfs import (
-    KEEPER,
-    LONGEST_CHAIN,
     SHELLS,
     WORKER,
     Caller,
@@ -184,9 +181,8 @@ class Context:
         held = is_held(path)
         if held is False:
             return False
-        callers = self._processes.above(self._invoke.parent, LONGEST_CHAIN)
-        below = itertools.takewhile(lambda each: each.name != KEEPER, callers)
-        if any(self._processes.holds(each.pid, (file,), own=True) for each in below):
+        callers = self._processes.up_to_driver(self._invoke.parent)
+        if any(self._processes.holds(each.pid, (file,), own=True) for each in callers):
             return True
         return held is True and self._processes.is_held(file, but=WORKER)
 

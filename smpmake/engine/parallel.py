@@ -11,11 +11,10 @@ from __future__ import annotations
 import logging
 import os
 import shlex
-from itertools import takewhile
 from typing import Final
 
 from smpmake.commands.makes import MAKES, PARALLEL, jobs_option, runs_in_parallel
-from smpmake.decide.procfs import KEEPER, LONGEST_CHAIN, SHELLS, Caller, Processes, in_background
+from smpmake.decide.procfs import SHELLS, Caller, Processes, in_background
 from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Invoke
 
@@ -67,7 +66,7 @@ class ParallelDriver:
         flags = environment.get("MAKEFLAGS")
         option = jobs_option(flags or "")
         if option:
-            chain = _chain(processes, invoke.parent)
+            chain = list(processes.up_to_driver(invoke.parent))
             makes = [each.name for each in chain if each.name in MAKES]
             if makes:  # else it is of no use to anybody
                 self._find(f"{makes[0]} {option}", chain)
@@ -75,7 +74,7 @@ class ParallelDriver:
         self._looks += 1
         if not shim or not _is_looked_at(self._looks, of_make=flags is not None):
             return
-        chain = _chain(processes, invoke.parent)
+        chain = list(processes.up_to_driver(invoke.parent))
         known = next((each.name for each in chain if _is_known(processes, each)), "")
         if known:
             self._find(known, chain)
@@ -111,12 +110,6 @@ class ParallelDriver:
         self.found = what
         debian = any(each.name == "dh" or each.name.startswith("dh_") for each in chain)
         log.warning("%s", advice(self._command, what, debian=debian))
-
-
-def _chain(processes: Processes, pid: int) -> list[Caller]:
-    """A process and those above it, up to the driver."""
-    above = processes.above(pid, LONGEST_CHAIN)
-    return list(takewhile(lambda each: each.name != KEEPER and each.pid > 1, above))
 
 
 def _is_alive(processes: Processes, pid: int) -> bool:
