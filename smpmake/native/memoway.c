@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "canonical.h"
 #include "guard/kernel.h"
 #include "util.h"
 
@@ -61,23 +62,10 @@ static int open_without_links(char *path)
 	return step_by_step(path);
 }
 
-/* Where a folder is in fact; -1 where that cannot be told. */
-static int name_of_folder(int fd, char room[PATH_MAX])
-{
-	char link[40];
-	*put_number(stpcpy(link, "/proc/self/fd/"), link + sizeof link - 1, (unsigned long)fd) =
-	    '\0';
-	long size = kernel(SYS_readlinkat, AT_FDCWD, link, room, PATH_MAX - 1);
-	if (size <= 0 || *room != '/')
-		return -1;
-	room[size] = '\0';
-	return 0;
-}
-
 static int open_through_links(const char *folder, char room[PATH_MAX])
 {
 	int fd = (int)kernel(SYS_openat, AT_FDCWD, folder, FOLDER, 0);
-	if (fd >= 0 && name_of_folder(fd, room) != 0) {
+	if (fd >= 0 && canonical_name_of(fd, room) < 0) {
 		close(fd);
 		fd = -1;
 	}

@@ -10,8 +10,7 @@
 static char **made;
 static size_t count;
 
-/* The folder of a path into `folder`, PATH_MAX bytes; 0 where there is none but the root. */
-static int folder_of(const char *path, char *folder)
+int folder_of(const char *path, char *folder)
 {
 	const char *slash = strrchr(path, '/');
 	size_t size = slash != NULL ? (size_t)(slash - path) : 0;

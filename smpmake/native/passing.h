@@ -6,6 +6,9 @@
 #ifndef SMPMAKE_PASSING_H
 #define SMPMAKE_PASSING_H
 
+/* The folder of a path into `folder`, PATH_MAX bytes; 0 where there is none but the root. */
+int folder_of(const char *path, char *folder);
+
 /* Sees to it that there is a folder for a path. */
 void passing_folder_of(const char *path);
 

@@ -121,13 +121,10 @@ static void set_times(const char *path, int64_t accessed, int64_t modified)
 static void set_folder_time(const char *path, int64_t modified)
 {
 	char folder[PATH_MAX];
-	const char *slash = strrchr(path, '/');
 	const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, spec(modified)};
-	if (modified == 0 || slash == NULL || (size_t)(slash - path) >= sizeof folder)
+	if (modified == 0 || strchr(path, '/') == NULL || strlen(path) >= PATH_MAX)
 		return;
-	memcpy(folder, path, (size_t)(slash - path));
-	folder[slash - path] = '\0';
-	utimensat(AT_FDCWD, slash == path ? "/" : folder, times, 0);
+	utimensat(AT_FDCWD, folder_of(path, folder) ? folder : "/", times, 0);
 }
 
 static void set_owner_and_mode(const char *path, const struct undo_entry *entry)
@@ -249,19 +246,22 @@ static void undo_new(const struct item *item)
 		complain_of(item->path, strerror(errno));
 }
 
-/* Flags that a new folder has from the one above it; its own come back by entries of theirs. */
-static void drop_inherited_flags(const char *path)
+/* Takes flags (chattr) off a file, and puts others on it. */
+static int set_flags(const char *path, unsigned off, unsigned on)
 {
 	unsigned was = 0;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return;
+		return -1;
+	int failed = 0;
 	if (ioctl(fd, FS_IOC_GETFLAGS, &was) == 0) {
-		unsigned flags = was & ~(unsigned)(FS_COMPR_FL | FS_NODUMP_FL);
-		if (flags != was && ioctl(fd, FS_IOC_SETFLAGS, &flags) != 0)
-			errno = 0; /* its file system does not let us */
+		unsigned flags = (was & ~off) | on;
+		failed = flags != was && ioctl(fd, FS_IOC_SETFLAGS, &flags) != 0;
 	}
+	int why = errno;
 	close(fd);
+	errno = why;
+	return failed ? -1 : 0;
 }
 
 /* A folder comes back empty.  What was in it is older, and comes next; its own mode would be in the
@@ -272,7 +272,8 @@ static int restore_folder(const struct item *item)
 		return -1;
 	lremovexattr(item->path, "system.posix_acl_access");
 	lremovexattr(item->path, "system.posix_acl_default");
-	drop_inherited_flags(item->path);
+	/* Its own flags come back by entries of theirs. */
+	set_flags(item->path, FS_COMPR_FL | FS_NODUMP_FL, 0);
 	set_times(item->path, item->entry->accessed_ns, item->entry->modified_ns);
 	return 0;
 }
@@ -399,15 +400,8 @@ static void undo_attribute(const struct item *item)
 static void undo_flags(const struct item *item)
 {
 	struct stat info;
-	unsigned was, flags = (unsigned)item->entry->bytes;
-	if (!finds(item, &info))
-		return;
-	int fd = open(item->path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || (ioctl(fd, FS_IOC_GETFLAGS, &was) == 0 && was != flags &&
-	               ioctl(fd, FS_IOC_SETFLAGS, &flags) != 0))
+	if (finds(item, &info) && set_flags(item->path, ~0u, (unsigned)item->entry->bytes) != 0)
 		complain_of(item->path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
 }
 
 #define ASIDE "\1" /* what no path begins with */
@@ -483,11 +477,8 @@ static void date_folder_of(const char *path)
 {
 	char folder[PATH_MAX];
 	struct stat info, above;
-	const char *slash = strrchr(path, '/');
-	if (lstat(path, &info) != 0 || S_ISDIR(info.st_mode) || slash == path)
+	if (lstat(path, &info) != 0 || S_ISDIR(info.st_mode) || !folder_of(path, folder))
 		return;
-	memcpy(folder, path, (size_t)(slash - path));
-	folder[slash - path] = '\0';
 	if (stat(folder, &above) != 0 || above.st_mode & S_ISVTX ||
 	    above.st_mtim.tv_sec > info.st_mtim.tv_sec ||
 	    (above.st_mtim.tv_sec == info.st_mtim.tv_sec &&
