@@ -7,6 +7,22 @@ from collections.abc import Sequence
 from tests.soak.attacks.case import SCRIPT, Case, Step, makefile, script, text
 from tests.soak.attacks.files import CALLING, PRINTING
 
+PROGRAM_OF_CXX = {
+    "m.cc": text(
+        """
+                export module m;
+                export int f(){return 1;}
+                """
+    ),
+    "main.cc": text(
+        r"""
+                #include <cstdio>
+                import m;
+                int main(){std::printf("%d\n",f());}
+                """
+    ),
+}
+
 CASES: Sequence[Case] = (
     script(
         "profile-made-and-used",
@@ -132,19 +148,7 @@ CASES: Sequence[Case] = (
             ),
         ),
         files={
-            "m.cc": text(
-                """
-                export module m;
-                export int f(){return 1;}
-                """
-            ),
-            "main.cc": text(
-                r"""
-                #include <cstdio>
-                import m;
-                int main(){std::printf("%d\n",f());}
-                """
-            ),
+            **PROGRAM_OF_CXX,
         },
         ignored=(r"\.gcm$",),
         needs=("g++",),
@@ -163,19 +167,7 @@ CASES: Sequence[Case] = (
             Step(SCRIPT, edit="sed -i 's/return 1/return 2/' m.cc"),
         ),
         files={
-            "m.cc": text(
-                """
-                export module m;
-                export int f(){return 1;}
-                """
-            ),
-            "main.cc": text(
-                r"""
-                #include <cstdio>
-                import m;
-                int main(){std::printf("%d\n",f());}
-                """
-            ),
+            **PROGRAM_OF_CXX,
         },
         ignored=(r"\.gcm$",),
         needs=("g++",),
@@ -191,19 +183,7 @@ CASES: Sequence[Case] = (
         """,
         options=("-j2",),
         files={
-            "m.cc": text(
-                """
-                export module m;
-                export int f(){return 1;}
-                """
-            ),
-            "main.cc": text(
-                r"""
-                #include <cstdio>
-                import m;
-                int main(){std::printf("%d\n",f());}
-                """
-            ),
+            **PROGRAM_OF_CXX,
         },
         ignored=(r"\.gcm$",),
         needs=("g++",),

@@ -7,6 +7,13 @@ from collections.abc import Sequence
 from tests.soak.attacks.case import Case, script, text
 from tests.soak.attacks.files import CALLING, SLOW
 
+SEARCHED = {
+    "a.c": "int f(void){return 1;}\n",
+    "m.c": "int main(void){return 0;}",
+    "inc/a.h": "#define A 1\n",
+    "b.c": "#include <a.h>\nint b=A;",
+}
+
 CASES: Sequence[Case] = (
     script(
         "folder-of-a-compile-removed",
@@ -228,10 +235,7 @@ CASES: Sequence[Case] = (
         mkdir newd
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
         cold=True,
@@ -243,10 +247,7 @@ CASES: Sequence[Case] = (
         rm -rf inc
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
         cold=True,
@@ -260,10 +261,7 @@ CASES: Sequence[Case] = (
         ar rc newd/libv.a w.o
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
         cold=True,
@@ -275,10 +273,7 @@ CASES: Sequence[Case] = (
         mkdir -p newd
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
         cold=True,
@@ -293,10 +288,7 @@ CASES: Sequence[Case] = (
         mkdir dest
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
         cold=True,
@@ -319,10 +311,7 @@ CASES: Sequence[Case] = (
         ls ee > l2
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
         cold=True,
@@ -338,10 +327,7 @@ CASES: Sequence[Case] = (
         gcc -c h.c -o h3.o
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
             "h.c": text(
                 """
                 #if __has_include("sub/x.h")
@@ -365,10 +351,7 @@ CASES: Sequence[Case] = (
         rm -r bb
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
         cold=True,
@@ -386,10 +369,7 @@ CASES: Sequence[Case] = (
         echo '#define A 3' > inc/a.h
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
         cold=True,
@@ -406,10 +386,7 @@ CASES: Sequence[Case] = (
         mkdir newd
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
     ),
@@ -425,10 +402,7 @@ CASES: Sequence[Case] = (
         rm -rf inc
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
     ),
@@ -446,10 +420,7 @@ CASES: Sequence[Case] = (
         ar rc newd/libv.a w.o
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
     ),
@@ -465,10 +436,7 @@ CASES: Sequence[Case] = (
         mkdir -p newd
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
     ),
@@ -487,10 +455,7 @@ CASES: Sequence[Case] = (
         mkdir dest
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
     ),
@@ -517,10 +482,7 @@ CASES: Sequence[Case] = (
         ls ee > l2
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
     ),
@@ -540,10 +502,7 @@ CASES: Sequence[Case] = (
         gcc -c h.c -o h3.o
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
             "h.c": text(
                 """
                 #if __has_include("sub/x.h")
@@ -571,10 +530,7 @@ CASES: Sequence[Case] = (
         rm -r bb
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
     ),
@@ -596,10 +552,7 @@ CASES: Sequence[Case] = (
         echo '#define A 3' > inc/a.h
         """,
         files={
-            "a.c": "int f(void){return 1;}\n",
-            "m.c": "int main(void){return 0;}",
-            "inc/a.h": "#define A 1\n",
-            "b.c": "#include <a.h>\nint b=A;",
+            **SEARCHED,
         },
         before="touch -d '1 hour ago' inc inc/a.h",
     ),

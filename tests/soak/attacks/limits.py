@@ -7,6 +7,42 @@ from collections.abc import Sequence
 from tests.soak.attacks.case import Case, script, text
 from tests.soak.attacks.files import PRINTING, SMALL
 
+SENDER = {
+    "se.c": text(
+        """
+                #include <stdio.h>
+                #include <stddef.h>
+                #include <fcntl.h>
+                #include <unistd.h>
+                #include <sys/prctl.h>
+                #include <linux/seccomp.h>
+                #include <linux/filter.h>
+                #include <linux/audit.h>
+                #include <sys/syscall.h>
+                int main(int n, char **v) {
+                    struct sock_filter f[] = {
+                        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, MODE),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+                    struct sock_fprog p = {4, f};
+                    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+                    if (prctl(PR_SET_SECCOMP, 2, &p))
+                        return 9;
+                    int fd = open("a.o", O_RDONLY);
+                    if (fd < 0) {
+                        puts("no a.o");
+                        return 5;
+                    }
+                    char b[4];
+                    read(fd, b, 4);
+                    write(1, b + 1, 3);
+                    return 0;
+                }
+                """
+    ),
+}
+
 CASES: Sequence[Case] = (
     script(
         "time-limit-of-a-pending-program",
@@ -168,39 +204,7 @@ CASES: Sequence[Case] = (
         """,
         files={
             **SMALL,
-            "se.c": text(
-                """
-                #include <stdio.h>
-                #include <stddef.h>
-                #include <fcntl.h>
-                #include <unistd.h>
-                #include <sys/prctl.h>
-                #include <linux/seccomp.h>
-                #include <linux/filter.h>
-                #include <linux/audit.h>
-                #include <sys/syscall.h>
-                int main(int n, char **v) {
-                    struct sock_filter f[] = {
-                        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
-                        BPF_STMT(BPF_RET | BPF_K, MODE),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-                    struct sock_fprog p = {4, f};
-                    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-                    if (prctl(PR_SET_SECCOMP, 2, &p))
-                        return 9;
-                    int fd = open("a.o", O_RDONLY);
-                    if (fd < 0) {
-                        puts("no a.o");
-                        return 5;
-                    }
-                    char b[4];
-                    read(fd, b, 4);
-                    write(1, b + 1, 3);
-                    return 0;
-                }
-                """
-            ),
+            **SENDER,
         },
         before="""
         gcc -DMODE='(SECCOMP_RET_ERRNO|1)' se.c -o se1
@@ -216,39 +220,7 @@ CASES: Sequence[Case] = (
         """,
         files={
             **SMALL,
-            "se.c": text(
-                """
-                #include <stdio.h>
-                #include <stddef.h>
-                #include <fcntl.h>
-                #include <unistd.h>
-                #include <sys/prctl.h>
-                #include <linux/seccomp.h>
-                #include <linux/filter.h>
-                #include <linux/audit.h>
-                #include <sys/syscall.h>
-                int main(int n, char **v) {
-                    struct sock_filter f[] = {
-                        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
-                        BPF_STMT(BPF_RET | BPF_K, MODE),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-                    struct sock_fprog p = {4, f};
-                    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-                    if (prctl(PR_SET_SECCOMP, 2, &p))
-                        return 9;
-                    int fd = open("a.o", O_RDONLY);
-                    if (fd < 0) {
-                        puts("no a.o");
-                        return 5;
-                    }
-                    char b[4];
-                    read(fd, b, 4);
-                    write(1, b + 1, 3);
-                    return 0;
-                }
-                """
-            ),
+            **SENDER,
         },
         before="""
         gcc -DMODE='(SECCOMP_RET_ERRNO|1)' se.c -o se1

@@ -7,6 +7,19 @@ from collections.abc import Sequence
 from tests.soak.attacks.case import Case, script, text
 from tests.soak.attacks.files import CALLING, SMALL
 
+SPARE = {
+    "a.c": text(
+        """
+                #include "x.h"
+                int f=A;
+                """
+    ),
+    "a.h": "#define A 1\n",
+    "m.c": "int main(void){return 0;}",
+    "s/x.h": "#define A 1\n",
+    "spare/x.h": "#define A 2\n",
+}
+
 CASES: Sequence[Case] = (
     script(
         "incbin-changed",
@@ -254,16 +267,7 @@ CASES: Sequence[Case] = (
         gcc -Ig -Is -c a.c -o a2.o
         """,
         files={
-            "a.c": text(
-                """
-                #include "x.h"
-                int f=A;
-                """
-            ),
-            "a.h": "#define A 1\n",
-            "m.c": "int main(void){return 0;}",
-            "s/x.h": "#define A 1\n",
-            "spare/x.h": "#define A 2\n",
+            **SPARE,
         },
         before="""
         mkdir -p g
@@ -278,16 +282,7 @@ CASES: Sequence[Case] = (
         gcc -Ig -Is -c a.c -o a2.o
         """,
         files={
-            "a.c": text(
-                """
-                #include "x.h"
-                int f=A;
-                """
-            ),
-            "a.h": "#define A 1\n",
-            "m.c": "int main(void){return 0;}",
-            "s/x.h": "#define A 1\n",
-            "spare/x.h": "#define A 2\n",
+            **SPARE,
         },
         before="""
         mkdir -p g
@@ -302,16 +297,7 @@ CASES: Sequence[Case] = (
         gcc -Ig -Is -c a.c -o a2.o
         """,
         files={
-            "a.c": text(
-                """
-                #include "x.h"
-                int f=A;
-                """
-            ),
-            "a.h": "#define A 1\n",
-            "m.c": "int main(void){return 0;}",
-            "s/x.h": "#define A 1\n",
-            "spare/x.h": "#define A 2\n",
+            **SPARE,
         },
         before="""
         mkdir -p g
@@ -327,16 +313,7 @@ CASES: Sequence[Case] = (
         gcc -Itop/g -Is -c a.c -o a2.o
         """,
         files={
-            "a.c": text(
-                """
-                #include "x.h"
-                int f=A;
-                """
-            ),
-            "a.h": "#define A 1\n",
-            "m.c": "int main(void){return 0;}",
-            "s/x.h": "#define A 1\n",
-            "spare/x.h": "#define A 2\n",
+            **SPARE,
         },
         before="""
         mkdir -p g
@@ -353,16 +330,7 @@ CASES: Sequence[Case] = (
         gcc -Ig -Is -c a.c -o a2.o
         """,
         files={
-            "a.c": text(
-                """
-                #include "x.h"
-                int f=A;
-                """
-            ),
-            "a.h": "#define A 1\n",
-            "m.c": "int main(void){return 0;}",
-            "s/x.h": "#define A 1\n",
-            "spare/x.h": "#define A 2\n",
+            **SPARE,
         },
         before="""
         mkdir -p g
@@ -378,16 +346,7 @@ CASES: Sequence[Case] = (
         gcc -Ig -Is -c a.c -o a2.o
         """,
         files={
-            "a.c": text(
-                """
-                #include "x.h"
-                int f=A;
-                """
-            ),
-            "a.h": "#define A 1\n",
-            "m.c": "int main(void){return 0;}",
-            "s/x.h": "#define A 1\n",
-            "spare/x.h": "#define A 2\n",
+            **SPARE,
         },
         before="""
         mkdir -p g
@@ -404,16 +363,7 @@ CASES: Sequence[Case] = (
         gcc -Ig -Is -c a.c -o a2.o
         """,
         files={
-            "a.c": text(
-                """
-                #include "x.h"
-                int f=A;
-                """
-            ),
-            "a.h": "#define A 1\n",
-            "m.c": "int main(void){return 0;}",
-            "s/x.h": "#define A 1\n",
-            "spare/x.h": "#define A 2\n",
+            **SPARE,
         },
         before="""
         mkdir -p g
@@ -430,16 +380,7 @@ CASES: Sequence[Case] = (
         gcc -Is -c a.c -o a2.o
         """,
         files={
-            "a.c": text(
-                """
-                #include "x.h"
-                int f=A;
-                """
-            ),
-            "a.h": "#define A 1\n",
-            "m.c": "int main(void){return 0;}",
-            "s/x.h": "#define A 1\n",
-            "spare/x.h": "#define A 2\n",
+            **SPARE,
         },
         before="""
         mkdir -p g
