@@ -255,6 +255,7 @@ def trial(folder: Path, seed: int) -> list[str]:
     """
     from smpmake.guard.scoreboard import Scoreboard
     from smpmake.undo.journal import UndoJournal, now_ns
+    from tests.support.clock import pass_tick
     from tests.support.guarded import Answering
 
     dice = random.Random(f"undo {seed}")
@@ -266,9 +267,7 @@ def trial(folder: Path, seed: int) -> list[str]:
     root = tree / "root"
     root.mkdir(parents=True)
     plant(root)
-    until = now_ns() + 2 * 12_000_000
-    while now_ns() <= until:
-        pass  # what is there is older than the build
+    pass_tick(now_ns())  # what is there is older than the build
     with ExitStack() as stack:
         journal = stack.enter_context(closing(UndoJournal(session)))
         journal.begin(str(root), 1 << 30)

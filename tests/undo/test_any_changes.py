@@ -11,9 +11,8 @@ import pytest
 from smpmake import native
 from smpmake.undo.journal import UndoJournal, now_ns
 from tests.support import undoing
+from tests.support.clock import pass_tick
 from tests.support.variants import often
-
-TICK = 12_000_000  # undo.h's UNDO_TICK
 
 
 @pytest.mark.parametrize("seed", often((*range(11), 174), range(200)))
@@ -26,9 +25,7 @@ def journal_of(tmp_path: Path) -> UndoJournal:
     tree = tmp_path / "tree"
     (tree / "old").mkdir(parents=True)
     (tree / "old/file").write_text("older\n")
-    until = now_ns() + 2 * TICK
-    while now_ns() <= until:
-        pass
+    pass_tick(now_ns())
     (tmp_path / "session").mkdir()
     journal = UndoJournal(tmp_path / "session")
     journal.begin(str(tree), 1 << 30)

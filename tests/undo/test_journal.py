@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from smpmake.undo import journal as journals
-from smpmake.undo.journal import UndoJournal, now_ns
+from smpmake.undo.journal import UndoJournal
+from tests.support.clock import pass_tick
 
-TICK = 12_000_000  # undo.h's UNDO_TICK
 OLD = b"x" * 100_000
 
 
@@ -36,8 +36,7 @@ def product(tmp_path: Path, journal: UndoJournal) -> Path:
     path.write_bytes(OLD)
     path.chmod(0o751)
     os.utime(path, (1000, 2000))
-    while now_ns() <= path.stat().st_ctime_ns + TICK:
-        pass  # or it could have been made by the command
+    pass_tick(path.stat().st_ctime_ns)  # or it could have been made by the command
     journal.issued(0)
     journal.keeps(0, str(path), path.stat())
     return path
@@ -52,8 +51,7 @@ def test_a_file_that_was_appended_to_is_cut_where_it_ended(
     log = tmp_path / "tree" / "log"
     log.write_text("before\n")
     os.utime(log, (1000, 2000))
-    while now_ns() <= log.stat().st_ctime_ns + TICK:
-        pass
+    pass_tick(log.stat().st_ctime_ns)
     journal.grew(str(log), log.stat())
     with log.open("a") as ours, log.open("a") as theirs:
         print("ours", file=ours, flush=True)

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from smpmake.undo.backup_dirs import move
-from smpmake.undo.journal import UndoJournal, now_ns
-
-TICK = 12_000_000  # undo.h's UNDO_TICK
+from smpmake.undo.journal import UndoJournal
+from tests.support.clock import pass_tick
 
 
 @pytest.fixture
@@ -36,8 +35,7 @@ def old(path: Path, text: str = "old") -> Path:
     path.write_text(text)
     path.chmod(0o751)
     os.utime(path, (1000, 2000))
-    while now_ns() <= path.stat().st_ctime_ns + TICK:
-        pass
+    pass_tick(path.stat().st_ctime_ns)
     return path
 
 

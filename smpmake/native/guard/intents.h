@@ -90,12 +90,13 @@ static inline int is_there(int dir, const char *path)
 	return there;
 }
 
-/* A name of the foreground's is about to be made: results that were promised before are older. */
+/* Whether some folder lists its names by age, and is to list results before what comes now. */
 static inline int lists_by_age(void)
 {
 	return guard.board->ordered != 0 && guard.trace == NULL && !guard_quiet();
 }
 
+/* A name of the foreground's is about to be made: results that were promised before are older. */
 static inline void appears(int dir, const char *path)
 {
 	if (lists_by_age() && !is_there(dir, path)) /* else the call fails, or makes no name */
@@ -331,10 +332,11 @@ static inline int fails(int from_dir, const char *from, int to_dir, const char *
 static inline void renames(int from_dir, const char *from, int to_dir, const char *to,
                            unsigned flags)
 {
-	if (guard_quiet() || !fails(from_dir, from, to_dir, to, flags) || guard_knows(to))
+	int in_vain = !guard_quiet() && fails(from_dir, from, to_dir, to, flags);
+	if (!in_vain || guard_knows(to))
 		moves(from_dir, from, to_dir, to);
 	guard_moves_about();
-	if (lists_by_age() && !fails(from_dir, from, to_dir, to, flags))
+	if (lists_by_age() && !in_vain)
 		guard_see_new_name(to_dir, to);
 	if (notes_recipes() && is_there(from_dir, from)) {
 		notes('r', from_dir, from);
