@@ -26,6 +26,12 @@ _CMAKE: Final = re.compile(r"\bcmake\b", re.IGNORECASE)
 _BEGINNING: Final = 12
 #: From so many names on a line to add is told by its rule.
 _FEW: Final = 3
+#: What is another thing for each target of a rule.
+_BY_TARGET: Final = re.compile(r"\$[({]?[@*%<^+?|]|\$[({](?:call|eval|foreach)\b")
+_VARIABLE: Final = re.compile(r"\$[({]([^(){}:$ ]+)[:)}]|\$(\w)")
+#: A heading up to its colon, which groups nothing so far.
+_COLON: Final = re.compile(r"((?:[^:=$&#]|\$\([^()]*\)|\$\{[^{}]*\}|\$[A-Za-z@])+):(?![:=])")
+_DOUBLE: Final = re.compile(r"[^:=#\t][^:=#]*::(?![=:])")
 #: Kinds that one more prerequisite mends.
 _BY_LINE: Final = frozenset(
     {Kind.READS, Kind.MADE_ELSEWHERE, Kind.OLD, Kind.IN_VAIN, Kind.FOLDER, Kind.REMOVES}
@@ -35,23 +41,43 @@ _BY_LINE: Final = frozenset(
 _OF_WRITERS: Final = frozenset({Kind.BOTH_WRITE, Kind.SAME_BYTES})
 
 
+class Edit(NamedTuple):
+    """A change of a makefile as make reads it.
+
+    at        the number of the line behind which `text` may stand, or in whose place it does.
+    """
+
+    file: str
+    at: int
+    text: str
+    replaces: bool = False
+
+
 class Line(NamedTuple):
     """A line to be added.
 
     file   the makefile, or that from which it is generated.
     line   where the rule is; 0 where that is not known.
     text   "" where no line mends it.
+    edit   how to try it; None where it cannot be tried.
     rule   what the rule itself could need instead; "" unless all that it made are readers.
     is_made  a recipe of the build makes the file: what is changed in it is lost.
-    after  the number of the line in `file` behind which it may stand; 0: no patch can be made.
+    is_source  the makefile is generated from `file`.
+    heads    it is the rule's new heading.
+    tried    what smpmake has seen when it followed this line; "" where it has not.
+    is_bad   it has seen that this line is wrong.
     """
 
     file: str
     line: int
     text: str
-    after: int
+    edit: Edit | None = None
     rule: str = ""
     is_made: bool = False
+    is_source: bool = False
+    heads: bool = False
+    tried: str = ""
+    is_bad: bool = False
 
 
 @dataclass
@@ -127,8 +153,9 @@ def advise(
         each.accepted = accepted
         advices.append(each)
     for each in advices:
-        if each.line.file in made:
-            each.line = each.line._replace(after=0, is_made=True)
+        edit = each.line.edit
+        if edit is not None and edit.file in made:  # a trial makes it anew
+            each.line = each.line._replace(edit=None, is_made=each.line.file == edit.file)
     return sorted(advices, key=lambda each: (kinds.index(each.kind), -len(each.readers)))
 
 
@@ -154,6 +181,9 @@ def _cause(case: _Case, writers: Mapping[str, set[str]]) -> tuple[object, ...]:
     kind, met = case.finding.kind, case.meeting
     folder = met.make.folder if met is not None else ""
     if kind in _OF_WRITERS:
+        place = _rule_place(met)
+        if place is not None and place == _rule_place(met, later=False):
+            return kind, folder, place, ""
         return kind, folder, frozenset(writers[case.finding.path])
     rule: object = None
     if kind is not Kind.MADE_ELSEWHERE:
@@ -170,11 +200,9 @@ def _advice(cases: Sequence[_Case]) -> Advice:
         names += [case.other for case in cases]
     readers = [name for name in dict.fromkeys(names) if name != other or kind not in _OF_WRITERS]
     if met is None or kind not in _BY_LINE:
-        place = _rule_place(met)
-        file = _path(met.make, place.file) if met and place else ""
-        line = Line(_source(file) or file, _heading(file, place.line) if place else 0, "", 0)
+        line = _of_writers(met, kind, [other, *readers])
     else:
-        line = _line(met, kind, readers, other)
+        line = _line(met, kind, readers, other, finding.path)
         places = {_rule_place(case.meeting) for case in cases}
         if kind is not Kind.REMOVES and len(places) == 1 and _are_all(met, readers):
             line = line._replace(rule=line.text.partition(": ")[2])
@@ -182,12 +210,67 @@ def _advice(cases: Sequence[_Case]) -> Advice:
     return Advice(kind, [case.finding for case in cases], make, readers, other, line)
 
 
-def _rule_place(met: Meeting | None) -> Place | None:
-    """Where the recipe of the later target begins."""
+def _rule_place(met: Meeting | None, *, later: bool = True) -> Place | None:
+    """Where the recipe of the later target begins, or of the earlier one."""
     if met is None or met.make.said is None:
         return None
-    rule = met.make.said.rules.get(met.later.target)
+    rule = met.make.said.rules.get((met.later if later else met.earlier).target)
     return rule.recipe if rule is not None else None
+
+
+def _of_writers(met: Meeting | None, kind: Kind, names: Sequence[str]) -> Line:
+    """What mends recipes that write one file."""
+    place = _rule_place(met)
+    if met is None or met.make.said is None or place is None:
+        return Line("", 0, "")
+    file = _path(met.make, place.file)
+    source = _source(file)
+    line = Line(source or file, _heading(file, place.line), "", is_source=bool(source))
+    rules = met.make.said.rules
+    if kind is not Kind.BOTH_WRITE or any(name not in rules for name in names):
+        return line
+    if all(rules[name].recipe == place for name in names):
+        edit = _grouped(file, place)
+        if edit is not None:
+            return line._replace(text=edit.text, edit=edit, heads=True)
+    first, *others = names
+    if len(others) != 1:
+        return line
+    text = f"{_word(others[0])}: | {_word(first)}"
+    return line._replace(text=text, edit=Edit(file, _end(file, place.line), text))
+
+
+def _grouped(file: str, place: Place) -> Edit | None:
+    """A rule's heading with grouped targets; None where its recipe differs by target."""
+    first, lines = _heading(file, place.line), _lines(file)
+    heading = lines[first - 1 : place.line - 1] or lines[first - 1 : first]
+    recipe = "\n".join(lines[place.line - 1 : _end(file, place.line)])
+    found = _COLON.match(heading[0])
+    if len(heading) != 1 or found is None or "%" in heading[0]:  # a pattern's targets differ
+        return None
+    if _differs_by_target(recipe, lines, set()):
+        return None
+    names, rest = heading[0][: found.end(1)].rstrip(), heading[0][found.end() :]
+    return Edit(file, first, f"{names} &:{rest}", replaces=True)
+
+
+def _differs_by_target(text: str, lines: Sequence[str], seen: set[str]) -> bool:
+    """Whether a text of a makefile, or what its variables hold, names the target."""
+    if _BY_TARGET.search(text):
+        return True
+    for long, short in _VARIABLE.findall(text):
+        name = long or short
+        if name in seen:
+            continue
+        seen.add(name)
+        sets = re.compile(rf"\s*(?:override |export |define )*{re.escape(name)}\s*[:?+!]*=")
+        if any(_differs_by_target(line, lines, seen) for line in lines if sets.match(line)):
+            return True
+    return False
+
+
+def _word(name: str) -> str:
+    return name.replace(" ", "\\ ")
 
 
 def _are_all(met: Meeting, readers: Sequence[str]) -> bool:
@@ -217,26 +300,55 @@ def _name_of(met: Meeting | None, finding: Finding) -> str:
     return met.earlier.target
 
 
-def _line(met: Meeting, kind: Kind, readers: Sequence[str], other: str) -> Line:
-    bar = "| " if kind in (Kind.FOLDER, Kind.REMOVES, Kind.CLEARS) else ""
-    needed, needing = other.replace(" ", "\\ "), " ".join(n.replace(" ", "\\ ") for n in readers)
+def _line(met: Meeting, kind: Kind, readers: Sequence[str], other: str, path: str) -> Line:
+    only_order = kind in (Kind.FOLDER, Kind.REMOVES) or _is_never_made(met.make, other)
+    if kind is Kind.CLEARS:  # make looks whether a target is there before what it has to come after
+        only_order = False
+    bar = "| " if only_order else ""
+    needed, needing = _word(other), " ".join(map(_word, readers))
     if kind is Kind.REMOVES:
         needed, needing = needing, needed
     text = f"{needing}: {bar}{needed}"
     place = _rule_place(met)
     said = met.make.said
     assert said is not None
-    if place is None:
-        name = said.makefiles[0] if said.makefiles else ""
-        file = _path(met.make, name) if name else ""
-        last = len(_lines(file))
-        source = _source(file)
-        return Line(source or file, 0, text, 0 if source or not file else last)
-    file = _path(met.make, place.file)
+    side = _named_without_rule(met, path) if kind is Kind.READS else ""
+    if side:
+        # Else make looks for it before its maker has run, and knows no rule.
+        text = f"{_word(side)}: {needed} ;"
+    name = place.file if place is not None else said.makefiles[0] if said.makefiles else ""
+    if not name:
+        return Line("", 0, text)
+    file = _path(met.make, name)
+    at = _end(file, place.line) if place is not None else len(_lines(file))
+    edit = Edit(file, at, text)
+    heading = _heading(file, place.line) if place is not None else 0
+    is_its_rule = heading and kind is not Kind.REMOVES and not side
+    double = _DOUBLE.match(_lines(file)[heading - 1]) if is_its_rule else None
+    if double is not None:  # another rule of such a target would be one of its own
+        text = f"{double[0]} {bar}{needed}{double.string[double.end() :]}"
+        edit = Edit(file, heading, text, replaces=True)
     source = _source(file)
     if source:
-        return Line(source, 0, text, 0)
-    return Line(file, _heading(file, place.line), text, _end(file, place.line))
+        return Line(source, 0, text, edit, is_source=True)
+    return Line(file, heading, text, edit, heads=double is not None)
+
+
+def _named_without_rule(met: Meeting, path: str) -> str:
+    """What a reader's rule calls a file that no rule makes; "" where it does not name it."""
+    rules = met.make.said.rules if met.make.said is not None else {}
+    rule = rules.get(met.later.target)
+    for name in (*rule.needs, *rule.first) if rule is not None else ():
+        is_bare = name in rules and not rules[name].has_recipe and not rules[name].needs
+        if is_bare and canonical(_path(met.make, name)) == path:
+            return name
+    return ""
+
+
+def _is_never_made(make: Make, target: str) -> bool:
+    """Whether a target is out of date each time: so is whatever needs it, if not for its order."""
+    rule = make.said.rules.get(target) if make.said is not None else None
+    return (rule is not None and rule.is_phony) or not os.path.lexists(_path(make, target))
 
 
 def _path(make: Make, name: str) -> str:
@@ -288,22 +400,27 @@ def _end(file: str, line: int) -> int:
     return min(at, len(lines))
 
 
+def edited(edits: Iterable[Edit]) -> dict[str, list[str]]:
+    """The lines of every makefile that edits change, as they would be."""
+    wanted: dict[str, dict[int, list[Edit]]] = {}
+    for edit in dict.fromkeys(edits):
+        wanted.setdefault(edit.file, {}).setdefault(edit.at, []).append(edit)
+    found: dict[str, list[str]] = {}
+    for file, places in wanted.items():
+        after = found[file] = []
+        for number, line in enumerate(_lines(file), 1):
+            here = places.get(number, [])
+            after += [edit.text for edit in here if edit.replaces][-1:] or [line]
+            after += [edit.text for edit in here if not edit.replaces]
+    return found
+
+
 def patch(advices: Iterable[Advice], top: str) -> str:
-    """A unified diff that adds every line that can be added to a makefile as it is."""
-    wanted: dict[str, dict[int, list[str]]] = {}
-    for each in advices:
-        if each.line.text and each.line.after and not each.accepted:
-            places = wanted.setdefault(each.line.file, {})
-            texts = places.setdefault(each.line.after, [])
-            if each.line.text not in texts:
-                texts.append(each.line.text)
+    """A unified diff that makes every change that can be made to a makefile as it is."""
+    lines = [each.line for each in advices if each.line.text and not each.accepted]
+    edits = [each.edit for each in lines if each.edit is not None and not each.is_source]
     parts: list[str] = []
-    for file, places in sorted(wanted.items()):
-        before = list(_lines(file))
-        after = []
-        for number, line in enumerate(before, 1):
-            after.append(line)
-            after += places.get(number, [])
+    for file, after in sorted(edited(edits).items()):
         name = os.path.relpath(file, top)
-        parts += difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="")
+        parts += difflib.unified_diff(_lines(file), after, f"a/{name}", f"b/{name}", lineterm="")
     return "".join(f"{line}\n" for line in parts)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Final
 
 from smpmake.checking.advice import advise
-from smpmake.checking.events import Build, Make, build_of, canonical
+from smpmake.checking.events import Build, Make, build_of, canonical, is_parallel
 from smpmake.checking.findings import findings
+from smpmake.checking.following import follow
 from smpmake.checking.order import Order
 from smpmake.checking.proof import prove
 from smpmake.checking.telling import Result
 from smpmake.checking.watch import run
-from smpmake.commands.makes import jobs_option
 from smpmake.config import Accepted
 
 #: Nanoseconds from a file's last contents to its last change of any kind, where it was made here.
@@ -31,9 +31,12 @@ def check(
     clean: str = "",
     accepted: Sequence[Accepted] = (),
     sources: bool = False,
+    follows: bool = True,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> Result:
-    """Builds, and says what the makefiles forgot.  Raises SmpmakeError.
+    """Builds, says what the makefiles forgot, and follows its own advice.  Raises SmpmakeError.
 
+    follows, tell  whether it does, and who is told before.
     proves, clean  whether findings are tried, and behind which command (proof.prove).
     accepted       what is not to be told.
     sources        whether headers that nobody makes are looked at.
@@ -41,6 +44,8 @@ def check(
     build = build_of(run(command, folder))
     top = os.path.realpath(folder or os.getcwd())
     result = result_of(list(command), build, top, accepted, sources=sources)
+    if follows and not result.status:
+        result.untried = follow(result.open, build, command, result.top, tell)
     if proves and not result.status:
         prove(result.open, build, result.top, clean)
     return result
@@ -77,7 +82,7 @@ def result_of(
         up_to_date=sum(left),
         shipped=len(left) - sum(left),
         unguarded=build.unguarded,
-        parallel=sum(bool(jobs_option(" ".join(said.argv))) for said in known),
+        parallel=sum(map(is_parallel, build.makes)),
         unknown=len(build.makes) - len(known),
         lost=build.lost,
     )

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from smpmake.checking.watch import Watched
 from smpmake.checking.words import Said, read
+from smpmake.commands.makes import jobs_option
 from smpmake.protocol import layout
 
 
@@ -21,6 +22,7 @@ class Make:
     parent  the recipe that started it; None for the build's own command.
     began_in  the folder from which it was called; -C leads from there.
     image   how often it has started itself again so far.
+    at      when it began, as of events.
     """
 
     pid: int
@@ -29,6 +31,7 @@ class Make:
     said: Said | None
     began_in: str
     image: int = 0
+    at: int = 0
 
 
 @dataclass(eq=False)
@@ -38,12 +41,14 @@ class Recipe:
     make    whose; None for what no make started.
     target  "" for what a make reads while it reads its makefiles, and where it is not known.
     image   of its make.
+    at      when it began, as of events.
     """
 
     pid: int
     make: Make | None
     target: str
     image: int = 0
+    at: int = 0
     programs: list[str] = field(default_factory=list)
 
     @property
@@ -87,6 +92,11 @@ _ORIGIN, _MAKE, _PROGRAM, _UNGUARDED = "c", "m", "p", "u"
 _KINDS: Final = frozenset("wRarvdxhkKstn")
 
 
+def is_parallel(make: Make) -> bool:
+    """Whether a makefile has called it with -j."""
+    return make.said is not None and bool(jobs_option(" ".join(make.said.argv)))
+
+
 def build_of(watched: Watched) -> Build:
     """Puts the guards' notes and the makes' words together."""
     return _Reader(watched).build()
@@ -102,22 +112,25 @@ class _Reader:
         self._recipes: dict[int, Recipe] = {}
         self._own: dict[int, Recipe] = {}  # what makes do themselves
         self._targets: dict[tuple[int, int], list[str]] = {}
+        self._there: dict[str, None] = {}  # what recipes have made
+        self._links: set[str] = set()  # the same, where they lead elsewhere
+        self._moved: dict[int, str] = {}  # by recipe, what it is about to rename
         self._found = Build([], [], [], [], watched.lost, watched.status)
 
     def build(self) -> Build:
         for at, note in enumerate(self._watched.notes):
             letter, number, text = _parted(os.fsdecode(note))
             if letter == _ORIGIN:
-                self._begin(number, int(text.strip("/") or 0))
+                self._begin(at, number, int(text.strip("/") or 0))
             elif letter == _MAKE:
                 pid, _, folder = text[1:].partition("/")
-                self._make(int(pid), number, f"/{folder}")
+                self._make(at, int(pid), number, f"/{folder}")
             elif letter in _KINDS or letter in (_PROGRAM, _UNGUARDED):
                 self._add(at, letter, number, text)
         self._found.unguarded = list(dict.fromkeys(self._found.unguarded))
         return self._found
 
-    def _begin(self, number: int, parent: int) -> None:
+    def _begin(self, at: int, number: int, parent: int) -> None:
         known = self._makes.get(number)
         if known is not None and known.said is not None and self._is_again(known):
             return  # a make has become itself once more
@@ -126,7 +139,7 @@ class _Reader:
         if make is not None:
             waiting = self._targets.get((id(make), number), [])
             target = waiting.pop(0) if waiting else ""
-        recipe = Recipe(number, make, target, make.image if make is not None else 0)
+        recipe = Recipe(number, make, target, make.image if make is not None else 0, at)
         self._makes.pop(number, None)
         self._recipes[number] = recipe
         self._found.recipes.append(recipe)
@@ -134,14 +147,15 @@ class _Reader:
     def _is_again(self, make: Make) -> bool:
         return make.said is not None and make.image + 1 < make.said.images
 
-    def _make(self, pid: int, number: int, folder: str) -> None:
+    def _make(self, at: int, pid: int, number: int, folder: str) -> None:
         known = self._makes.get(pid)
         if known is not None and self._is_again(known):
             known.image += 1
             return
         waiting = self._said.get(pid, [])
         said = waiting.pop(0) if waiting else None
-        make = Make(pid, said.folder or folder if said else folder, self._of(number), said, folder)
+        own = said.folder or folder if said else folder
+        make = Make(pid, own, self._of(number), said, folder, at=at)
         targets: dict[tuple[int, int], list[str]] = defaultdict(list)
         for job in said.jobs if said is not None else ():
             targets[id(make), job.pid].append(job.target)
@@ -169,9 +183,37 @@ class _Reader:
         if letter == _PROGRAM:
             recipe.programs.append(path)
         kind = "r" if letter in (_PROGRAM, _UNGUARDED) else letter
-        self._found.events.append(Event(at, kind, path, recipe, held))
+        moved = self._moved.pop(recipe.pid, "")
+        if kind == "s":
+            self._links.add(path)
+        elif kind == "d" or (kind in "nh" and moved):
+            self._moved[recipe.pid] = path if kind == "d" else moved
+        elif kind == "w" and moved and self._move(at, moved, path, recipe):
+            return
+        self._note(Event(at, kind, path, recipe, held))
         if kind in "rv" and (other := led(path)) != path:
-            self._found.events.append(Event(at, kind, other, recipe))
+            self._note(Event(at, kind, other, recipe))
+        for link in self._links if path != text else ():
+            if text.startswith(f"{link}/"):
+                self._note(Event(at, "r", link, recipe))
+
+    def _note(self, event: Event) -> None:
+        self._found.events.append(event)
+        if event.kind in "wRas":
+            self._there[event.path] = None
+        elif event.kind == "d":
+            self._there.pop(event.path, None)
+
+    def _move(self, at: int, old: str, new: str, recipe: Recipe) -> bool:
+        """What a folder held that has got another name is there by that name; whether it is one."""
+        inside = [path for path in self._there if path.startswith(f"{old}/")]
+        if inside:
+            self._note(Event(at, "k", new, recipe))
+        for path in inside:
+            self._note(Event(at, "d", path, recipe))
+            for kind in "nw":
+                self._note(Event(at, kind, new + path[len(old) :], recipe))
+        return bool(inside)
 
 
 def _parted(note: str) -> tuple[str, int, str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
 from smpmake.checking.depfiles import ENDINGS, Declared
-from smpmake.checking.events import Build, Event, Recipe, sum_of
+from smpmake.checking.events import Build, Event, Recipe, is_parallel, sum_of
 from smpmake.checking.order import Order
 
 
@@ -24,6 +27,7 @@ class Kind(enum.StrEnum):
     BOTH_WRITE = "both-write"
     FOLDER = "folder"
     IN_VAIN = "in-vain"
+    BACKGROUND = "background"  # the recipe has ended, what it started has not
     SOURCE = "source"  # what breaks rebuilding, not -j
     SAME_BYTES = "same-bytes"  # a note: two recipes write the same into one file
 
@@ -89,18 +93,21 @@ def findings(
         path = event.path
         known = histories.get(path)
         if known is None:
-            is_litter = any(
+            is_temporary = any(
                 path.startswith(place) and not path.startswith(within)
                 for place, within in places.items()
             )
-            known = histories[path] = _History(matters=not is_litter and not _is_log(path))
+            known = histories[path] = _History(matters=not is_temporary and not is_litter(path))
         if not known.matters or (path.endswith(ENDINGS) and not event.recipe.target):
             continue  # a make reads what is written down for the next build
         known.events.append(event)
         known.is_made |= event.kind in _WRITES and bool(event.recipe.target)
         known.is_folder |= event.kind in "kK"
+    below = _Below(histories)
     found: dict[tuple[Kind, str, int, str, int, str], Finding] = {}
     everything = [*_all(histories, order, order.makers(build.makes))]
+    everything += _gone_folders(histories, below, order)
+    everything += _left_behind(build, histories, roots)
     if top:
         declared = Declared(build)
         for path, history in histories.items():
@@ -113,7 +120,8 @@ def findings(
     return list(found.values())
 
 
-def _is_log(path: str) -> bool:
+def is_litter(path: str) -> bool:
+    """Whether a path is a log's or a cache's."""
     names = path.split("/")
     return names[-1] in _LOGS or not _LITTER.isdisjoint(names) or path.endswith((".pyc", "/"))
 
@@ -139,18 +147,21 @@ def _is_same(one: Recipe, other: Recipe) -> bool:
 
 def _reads(path: str, events: Sequence[Event], order: Order) -> Iterator[Finding]:
     """A product that its reader does not need by any rule."""
-    writer: Recipe | None = None
+    writers: list[Recipe] = []  # several where they only add to it
     for event in events:
-        is_read = event.kind in _READS
-        if is_read and writer is not None and not _is_declared(writer, event.recipe, path, order):
+        for writer in writers if event.kind in _READS else ():
+            if _is_declared(writer, event.recipe, path, order):
+                continue
             met = order.meeting(writer, event.recipe)
             inside = met is None or (met.earlier is writer and met.later is event.recipe)
             kind = Kind.READS if inside else Kind.MADE_ELSEWHERE
             yield Finding(kind, path, event.recipe, writer)
-        if event.kind in _WRITES:
-            writer = event.recipe
+        if event.kind == "a":
+            writers.append(event.recipe)
+        elif event.kind in _WRITES:
+            writers = [event.recipe]
         elif event.kind == "d":
-            writer = None
+            writers = []
 
 
 def _is_declared(writer: Recipe, reader: Recipe, path: str, order: Order) -> bool:
@@ -230,6 +241,63 @@ def _removals(path: str, events: Sequence[Event], order: Order) -> Iterator[Find
                 if reader.target and order.are_free(reader, event.recipe):
                     yield Finding(Kind.REMOVES, path, reader, event.recipe)
             readers.clear()
+
+
+class _Below:
+    """The paths below folders."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = sorted(paths)
+
+    def of(self, folder: str) -> list[str]:
+        """All below a folder, without itself."""
+        first = bisect_left(self._paths, f"{folder}/")
+        return self._paths[first : bisect_left(self._paths, f"{folder}0", first)]  # behind "/"
+
+
+def _gone_folders(histories: dict[str, _History], below: _Below, order: Order) -> Iterator[Finding]:
+    """A folder in which one recipe works and that another, which may come first or last, takes
+    away.
+    """
+    for path, history in histories.items():
+        takers = [e for e in history.events if e.kind in "dx" and e.recipe.target]
+        inside = below.of(path) if takers else []
+        if not takers or not (history.is_folder or inside):
+            continue
+        uses = [e for e in history.events if e.kind in "kK"]
+        uses += [e for name in inside for e in histories[name].events if e.kind in "rRwask"]
+        uses.sort(key=lambda event: event.at)
+        for taker in takers:
+            own = {use.recipe.target for use in uses if use.kind == "k" and use.at < taker.at}
+            is_own = taker.recipe.target in own
+            is_made = False
+            for use in uses:
+                if not use.recipe.target or not order.are_free(taker.recipe, use.recipe):
+                    is_made |= use.at > taker.at and use.kind in "kK"
+                elif use.at < taker.at and taker.kind == "d" and use.kind not in "kK":
+                    yield Finding(Kind.REMOVES, path, use.recipe, taker.recipe)
+                elif use.at > taker.at and not is_made and use.kind != "r":
+                    is_made = use.kind in "kK"
+                    kind = Kind.BOTH_WRITE if is_own else Kind.CLEARS
+                    yield Finding(kind, path, use.recipe, taker.recipe)
+
+
+def _left_behind(
+    build: Build, histories: dict[str, _History], roots: AbstractSet[str]
+) -> Iterator[Finding]:
+    """What a recipe's process writes when its make, which waits for it, runs another already."""
+    begins: dict[int, list[tuple[int, Recipe]]] = defaultdict(list)
+    for recipe in build.recipes:
+        if recipe.target and recipe.make is not None and not is_parallel(recipe.make):
+            begins[id(recipe.make)].append((recipe.at, recipe))
+    for path, history in histories.items():
+        if not any(path.startswith(root) for root in roots):
+            continue
+        for event in history.events:
+            known = begins.get(id(event.recipe.make), ()) if event.kind in _WRITES else ()
+            later = bisect_left(known, event.at, key=lambda begin: begin[0]) - 1
+            if later >= 0 and event.recipe.target and event.recipe.at < known[later][0]:
+                yield Finding(Kind.BACKGROUND, path, known[later][1], event.recipe)
 
 
 def _sources(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
@@ -13,7 +12,7 @@ from smpmake.checking.advice import Advice
 from smpmake.checking.events import Build, Make, Recipe, canonical, chain
 from smpmake.checking.findings import Kind
 from smpmake.checking.order import Order
-from smpmake.checking.trial import Trial, attempt
+from smpmake.checking.trial import Trial, attempt, sum_of_file
 
 PROVED, NOT_SHOWN = "proved", "not shown"
 #: Kinds of which the reader's target does not come to its end without the other.
@@ -78,7 +77,7 @@ class _Case:
             path for path, recipe in last.items() if _is_of(recipe, self._make, self._reader)
         ]
         wanted = dict.fromkeys((*self._made, *advice.paths))
-        self._before = {path: _sum(path) for path in wanted if os.path.isfile(path)}
+        self._before = {path: sum_of_file(path) for path in wanted if os.path.isfile(path)}
 
     @property
     def is_done(self) -> bool:
@@ -250,8 +249,3 @@ def _goals(each: Advice, reader: str) -> list[str]:
     if each.kind is Kind.BOTH_WRITE and each.findings[0].reader.pid:
         return [reader, each.other]
     return [reader]
-
-
-def _sum(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

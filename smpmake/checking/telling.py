@@ -23,6 +23,7 @@ class Result:
     unguarded  programs that took no guard.
     parallel   makes that were told to run several jobs.
     unknown    makes that said nothing of their targets.
+    untried    why no line was followed; "" where those that could be were.
     """
 
     command: list[str]
@@ -37,6 +38,13 @@ class Result:
     parallel: int
     unknown: int
     lost: int
+    untried: str = ""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there was something that smpmake could not look at."""
+        seen = self.makes and not self.parallel and not self.unknown and not self.unguarded
+        return not seen or bool(self.up_to_date or self.lost)
 
     @property
     def open(self) -> list[Advice]:
@@ -54,6 +62,8 @@ def lines(result: Result) -> Iterator[str]:
     for each in result.open:
         yield _told(each, result.top)
         yield f"    {_mend(each, result.top)}"
+        if each.line.tried and not each.line.is_bad:
+            yield f"    {each.line.tried}"
         if each.proof:
             yield f"    {each.proof}"
     for each in result.notes:
@@ -108,6 +118,8 @@ def _told(each: Advice, top: str) -> str:
     if each.kind is Kind.BOTH_WRITE:
         both = "both" if len(each.readers) == 1 else "all"
         return f"{other} and {reader} {both} write {files}"
+    if each.kind is Kind.BACKGROUND:
+        return f"{other} still writes {files} when its recipe has ended"
     if each.kind is Kind.SOURCE:
         return f"{reader} {verb} {files}; no rule says so, and a change of it rebuilds nothing"
     verb = "write" if len(each.readers) > 1 else "writes"
@@ -120,26 +132,26 @@ def _mend(each: Advice, top: str) -> str:
     place = f"{file}:{line.line}" if line.line else file
     if line.is_made:
         place += " (a recipe makes it: change its source)"
-    if _is_one_rule(each):
-        names = " ".join([each.other, *each.readers])
-        return f"{place}: write   {names} &:   so that make runs this recipe once for all"
+    if line.is_bad:
+        return f"{place}: smpmake tried   {line.text}   but {line.tried}"
+    if line.heads:
+        why = "   so that make runs this recipe once for all" if " &:" in line.text else ""
+        return f"{place}: write   {line.text}{why}"
+    if each.kind is Kind.BACKGROUND:
+        return (
+            f"{place}: let the recipe wait for what it starts with & "
+            "(sh takes &> for & and >: write >FILE 2>&1)"
+        )
+    if each.kind in (Kind.BOTH_WRITE, Kind.SAME_BYTES):
+        alone = f"{place}: let one rule make it, or give each recipe a file of its own"
+        return f"{alone}, or add   {line.text}" if line.text else alone
     if not line.text:
-        return f"{place}: let one rule make it, or give each recipe a file of its own"
+        return f"{place}: no line corrects this"
     if each.kind is Kind.IN_VAIN:
         return f"{place}: add   {line.text}   or see to it that the result does not depend on it"
     if line.rule:
         return f"{place}: add   {line.rule}   to what this rule needs"
     return f"{place}: add   {line.text}"
-
-
-def _is_one_rule(each: Advice) -> bool:
-    """Whether one recipe makes several targets that one rule names, each by itself."""
-    if each.kind is not Kind.BOTH_WRITE or each.make is None or each.make.said is None:
-        return False
-    rules = each.make.said.rules
-    places = {rules[name].recipe if name in rules else None for name in (each.other, *each.readers)}
-    is_pattern = any(name in rules and rules[name].stem for name in each.readers)
-    return len(places) == 1 and None not in places and not is_pattern
 
 
 def _closing(result: Result) -> Iterator[str]:
@@ -151,6 +163,8 @@ def _closing(result: Result) -> Iterator[str]:
     else:
         what = _count(count, "finding") if count else "nothing found"
         yield f"{what} in {_count(result.looked_at, 'target')} of {_count(result.makes, 'make')}"
+    if result.untried:
+        yield f"smpmake has not tried these lines: {result.untried}"
     if accepted:
         yield f"{accepted} more accepted by .smpmake.toml"
     if result.up_to_date and result.looked_at:
@@ -207,7 +221,8 @@ def _entry(each: Advice) -> dict[str, Any]:
         "make": each.make.folder if each.make is not None else None,
         "makefile": line.file or None,
         "line": line.line or None,
-        "add": line.text or None,
+        "add": line.text if line.text and not line.is_bad else None,
+        "tried": line.tried or None,
         "proof": each.proof or None,
         "accepted": each.accepted or None,
     }

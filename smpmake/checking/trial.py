@@ -5,6 +5,7 @@ same path (configured trees hold absolute paths), in a mount namespace of its ow
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -85,9 +86,7 @@ def attempt(
             first = f'cd "$1" && ({clean}\n) >&2 && shift && exec "$@"'
             words = ["sh", "-c", first, "sh", top, *words]
         else:
-            _require(top)
-            inside = ["sh", "-c", _OVERLAY, "sh", top, str(notes / "room"), *words]
-            words = ["unshare", "--mount", *(["--map-root-user"] if os.getuid() else []), *inside]
+            words = in_overlay(words, top, notes)
         watched = run(words, make.began_in, make.said.environment, quiet=True)
         told = (notes / "sums").read_text(errors="surrogateescape").splitlines()
         if not told and clean:
@@ -100,9 +99,61 @@ def attempt(
     return Trial(build_of(watched), {path: digest for digest, star, path in pairs if star})
 
 
-def _require(top: str) -> None:
-    if set(top) & set(":,\\\\"):
+def in_overlay(words: Sequence[str], top: str, notes: Path) -> list[str]:
+    """A command that runs in an overlay of a folder.  Raises NoTrialError."""
+    if set(top) & set(":,\\"):
         raise NoTrialError(f"{top}: no overlay can have such a name: use --clean COMMAND")
+    room = notes / "room"
+    room.mkdir()
+    inside = ["sh", "-c", _OVERLAY, "sh", top, str(room), *words]
+    return ["unshare", "--mount", *(["--map-root-user"] if os.getuid() else []), *inside]
+
+
+class Changes(NamedTuple):
+    """What a build has made below a folder, by what a trial does with it.
+
+    gone, folders  files that go first, and folders that do, inner ones first.
+    old            what was there before and has been changed: it becomes older than all sources.
+    """
+
+    gone: list[str]
+    folders: list[str]
+    old: list[str]
+
+    @property
+    def made(self) -> list[str]:
+        """All files."""
+        return [*self.gone, *self.old]
+
+
+def changes_of(build: Build, top: str, make: Make | None) -> Changes:
+    """Those of one make and all below it, or of all makes."""
+    born: dict[str, None] = {}
+    folders: dict[str, None] = {}
+    changed: dict[str, None] = {}
+    for event in build.events:
+        inside = make is None or any(each.make is make for each in chain(event.recipe))
+        if inside and event.path.startswith(f"{top}/"):
+            if event.kind in "ns":
+                born[event.path] = None
+            elif event.kind == "k":
+                folders[event.path] = None
+            elif event.kind in "wRa" and event.path not in born:
+                changed[event.path] = None
+    return Changes(list(born), sorted(folders, key=len, reverse=True), list(changed))
+
+
+def put_lists(notes: Path, changes: Changes, wanted: Sequence[str]) -> None:
+    """Writes down what a trial's script reads."""
+    lists = (*changes, wanted, ())
+    for file, entries in zip(_FILES, lists, strict=True):
+        (notes / file).write_bytes(b"".join(os.fsencode(entry) + b"\0" for entry in entries))
+
+
+def sum_of_file(path: str) -> str:
+    """As a trial has it."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -110,23 +161,8 @@ def _notes(
     build: Build, make: Make, top: str, wanted: Sequence[str], *, bare: bool
 ) -> Iterator[Path]:
     """A folder with lists for a trial.  What makes outside have made stays."""
-    born: dict[str, None] = {}
-    folders: dict[str, None] = {}
-    changed: dict[str, None] = {}
-    for event in build.events:
-        inside = any(each.make is make for each in chain(event.recipe))
-        if inside and event.path.startswith(f"{top}/") and not bare:
-            if event.kind in "ns":
-                born[event.path] = None
-            elif event.kind == "k":
-                folders[event.path] = None
-            elif event.kind in "wRa" and event.path not in born:
-                changed[event.path] = None
+    changes = Changes([], [], []) if bare else changes_of(build, top, make)
     with tempfile.TemporaryDirectory(prefix="smpmake-proof-") as name:
         path = Path(name)
-        (path / "room").mkdir()
-        lists = (born, sorted(folders, key=len, reverse=True), changed, wanted, ())
-        for file, entries in zip(_FILES, lists, strict=True):
-            data = b"".join(os.fsencode(entry) + b"\0" for entry in entries)
-            (path / file).write_bytes(data)
+        put_lists(path, changes, wanted)
         yield path

@@ -75,6 +75,7 @@ class Said:
     folder     its own, after -C.
     is_serial  .NOTPARALLEL holds for all of its targets.
     is_whole   it came to its end.
+    version    of GNU make.
     """
 
     argv: list[str]
@@ -87,6 +88,7 @@ class Said:
     goal: str = ""
     is_serial: bool = False
     is_whole: bool = False
+    version: tuple[int, int] = (0, 0)
 
 
 def read(data: bytes) -> list[Said]:
@@ -111,7 +113,6 @@ def _text(data: bytes) -> str:
 
 def _read_image(said: Said, lines: Sequence[str]) -> None:
     said.jobs += _jobs(lines)
-    version = (0, 0)
     for at, line in enumerate(lines):
         if line == "# Files":
             said.rules = _rules(lines[at + 1 :])
@@ -123,9 +124,9 @@ def _read_image(said: Said, lines: Sequence[str]) -> None:
         elif line.startswith(".DEFAULT_GOAL := "):
             said.goal = line.partition(" := ")[2]
         elif found := _VERSION.match(line):
-            version = (int(found[1]), int(found[2]))
+            said.version = (int(found[1]), int(found[2]))
     alone = said.rules.get(".NOTPARALLEL")
-    said.is_serial = alone is not None and (version < (4, 4) or not alone.needs)
+    said.is_serial = alone is not None and (said.version < (4, 4) or not alone.needs)
     said.is_whole = any(line.startswith(_END) for line in lines[-4:])
 
 

@@ -67,7 +67,9 @@ def check(
         raise click.UsageError("--clean is for --prove")
     try:
         accepted = config.load(Path.cwd()).accepted
-        result = look(command, proves=prove, clean=clean, accepted=accepted, sources=sources)
+        result = look(
+            command, proves=prove, clean=clean, accepted=accepted, sources=sources, tell=say
+        )
     except NotStartedError as error:
         say(str(error))
         return error.status
@@ -86,7 +88,7 @@ def check(
         return result.status
     if result.open:
         return FOUND
-    return NOT_ALL if result.up_to_date or result.lost else 0
+    return NOT_ALL if result.is_partial else 0
 
 
 def _write(path: str, text: str) -> None:

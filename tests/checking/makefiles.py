@@ -37,6 +37,7 @@ def checked(
     proves: bool = False,
     clean: str = "",
     sources: bool = False,
+    follows: bool = False,
 ) -> Result:
     """What is found in a makefile, in a folder of its own."""
     for name, text in (*more.items(), ("Makefile", makefile)):
@@ -44,7 +45,9 @@ def checked(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o755)
-    return check([make, "-s"], str(folder), proves=proves, clean=clean, sources=sources)
+    return check(
+        [make, "-s"], str(folder), proves=proves, clean=clean, sources=sources, follows=follows
+    )
 
 
 TEXT: Final = "t:\n\techo 1 >$@\n"

@@ -213,6 +213,7 @@ static inline void journals(int dir, const char *path, int follow)
 static inline void touches(int dir, const char *path, int follow)
 {
 	changes_folder(dir, path, 0);
+	notes('r', dir, path); /* it is to be there */
 	journals(dir, path, follow);
 }
 
