@@ -152,7 +152,7 @@ class _Trials:
     def told(self, each: Advice, *, in_disorder: bool) -> str:
         """What has been seen of a line that is right."""
         how = f", and `make {self._other}` makes the same files" if in_disorder else ""
-        told = f"tried: the build passes, the next one does no more than before{how}"
+        told = f"the build passes, the next one does no more than before{how}"
         own = [name for name in self._kept if name in (each.other, *each.readers)]
         if own:
             told += f"; make keeps {', '.join(own)} from then on"

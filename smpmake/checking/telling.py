@@ -59,11 +59,12 @@ class Result:
 
 def lines(result: Result) -> Iterator[str]:
     """The text, a line each."""
+    seen = {each.line.tried for each in result.open if each.line.tried and not each.line.is_bad}
     for each in result.open:
         yield _told(each, result.top)
         yield f"    {_mend(each, result.top)}"
-        if each.line.tried and not each.line.is_bad:
-            yield f"    {each.line.tried}"
+        if len(seen) > 1 and each.line.tried in seen:
+            yield f"    followed: {each.line.tried}"
         if each.proof:
             yield f"    {each.proof}"
     for each in result.notes:
@@ -73,6 +74,8 @@ def lines(result: Result) -> Iterator[str]:
             "with the same bytes"
         )
     yield from _closing(result)
+    if len(seen) == 1:
+        yield f"smpmake has followed these lines: {seen.pop()}"
 
 
 def _count(number: int, what: str) -> str:

@@ -18,9 +18,7 @@ from tests.checking.mended import MENDED
 from tests.checking.overlays import require_overlays
 
 FOLLOWED: Final = [c for c in (*CASES, *MENDED) if not c.newer and c.kind is not Kind.SAME_BYTES]
-PASSES: Final = (
-    "tried: the build passes, the next one does no more than before, and `make -j8` makes the"
-)
+PASSES: Final = "the build passes, the next one does no more than before, and `make -j8` makes the"
 
 
 def followed(folder: Path, makefile: str, more: dict[str, str] | None = None) -> Result:
@@ -128,7 +126,7 @@ def test_one_rule_is_one_finding(tmp_path: Path) -> None:
 def test_make_keeps_an_intermediate_file_that_is_named(tmp_path: Path) -> None:
     makefile = "all: a.o b\n%.c: %.y ; cp $< $@\n%.o: %.c ; cp $< $@\nb: ; cat a.c >$@\n"
     text = told(followed(tmp_path, makefile, {"a.y": ""}))
-    assert "; make keeps a.c from then on\n" in text
+    assert text.endswith("; make keeps a.c from then on")
     assert not (tmp_path / "a.c").exists()
 
 
@@ -266,7 +264,7 @@ def test_a_makefile_that_a_recipe_makes_is_not_tried(tmp_path: Path) -> None:
     inner = f"both: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"
     result = followed(tmp_path, makefile, {"in": inner})
     assert "in.mk:2 (a recipe makes it: change its source): add   o: gen.h\n" in told(result)
-    assert "tried" not in told(result)
+    assert "followed" not in told(result)
 
 
 def test_other_findings_are_in_the_way_of_another_order(tmp_path: Path) -> None:
@@ -274,4 +272,4 @@ def test_other_findings_are_in_the_way_of_another_order(tmp_path: Path) -> None:
     makefile = f"all: gen.h o x y z\no:\n\tcat gen.h >$@\nx y z:\n\techo $@ >tmp; cp tmp $@\n{GEN}"
     result = followed(tmp_path, makefile)
     (only,) = [each for each in result.open if each.line.text]
-    assert only.line.tried == "tried: the build passes, the next one does no more than before"
+    assert only.line.tried == "the build passes, the next one does no more than before"

@@ -236,7 +236,7 @@ def test_the_document(space: Space) -> None:
                 "makefile": os.fspath(space.folder / "Makefile"),
                 "line": 2,
                 "add": "o: gen.h",
-                "tried": "tried: the build passes, the next one does no more than before, and "
+                "tried": "the build passes, the next one does no more than before, and "
                 "`make -j8` makes the same files",
                 "proof": None,
                 "accepted": None,
