@@ -135,6 +135,12 @@ def group() -> None:
     """
 
 
+#: click 8.2 and newer have an error for a group that is called without any words.
+_NO_WORDS: Final[tuple[type[click.UsageError], ...]] = tuple(
+    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
+)
+
+
 def parsed(words: list[str]) -> Any:
     """Does what a command line says; returns the status, 125 for usage errors, which are told."""
     try:
@@ -144,6 +150,9 @@ def parsed(words: list[str]) -> Any:
     except click.Abort:
         return 130
     except click.ClickException as error:
+        if isinstance(error, _NO_WORDS) and error.ctx is not None:
+            click.echo(error.ctx.get_help())
+            return 0
         context = error.ctx if isinstance(error, click.UsageError) else None
         more = f" (see {context.command_path} --help)" if context is not None else ""
         say(f"{_told(error)}{more}")
