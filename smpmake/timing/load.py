@@ -124,14 +124,16 @@ def constant(wall: float, value: float) -> Course:
 def load(record: BuildRecord, line: Timeline, pieces: Sequence[Piece]) -> Load:
     """What was beside the build; `pieces` is all that was at work for it."""
     wall, server = line.wall, record.server_cpu_us / 1e6
-    mine = sum(piece.cpu * piece.threads for piece in pieces) + server
     share = record.calibration or 1.0
     # The first has nothing before it.
     samples = [sample for sample in record.samples[1:] if 0 < sample.at <= wall + _LATE]
     if not samples:  # then nobody looked; the build itself is all that is known
+        mine = sum(piece.cpu * piece.threads for piece in pieces) + server
         idle = max(0.0, 1 - mine / (wall * record.cpus))
         return Load(None, None, 0.0, 1.0, constant(wall, idle), share)
-    edges = [0.0, *(sample.at for sample in samples[:-1]), wall]
+    # A script's machine is not looked at before its first job.
+    first = min(max(0.0, record.samples[0].at), samples[0].at)
+    edges = [first, *(sample.at for sample in samples[:-1]), wall]
     watched = record.watched or record.cpus
     seconds = [end - start for start, end in pairwise(edges)]
     rates = _rates(pieces, edges)
@@ -141,7 +143,8 @@ def load(record: BuildRecord, line: Timeline, pieces: Sequence[Piece]) -> Load:
     used = _over(seconds, [sample.cpu * watched for sample in samples])
     host = used / (used - kept) if kept < used else 1.0
     if _is_accounted(record):
-        taken = used - kept - mine / wall - (watched - record.cpus)
+        mine = server + sum(own * each for (own, _), each in zip(rates, seconds, strict=True))
+        taken = used - kept - mine / (wall - first) - (watched - record.cpus)
         others = min(1.0, max(0.0, taken / record.cpus))
         wanted = _wanted(others, pieces)
     return Load(others, wanted, min(1.0, kept / watched), host, Course(edges, free), share)
@@ -205,12 +208,12 @@ def _rates(pieces: Iterable[Piece], edges: Sequence[float]) -> list[tuple[float,
             events += [(start, rate, wanted), (end, -rate, -wanted)]
     events += [(edge, 0.0, 0.0) for edge in edges]
     events.sort(key=lambda event: event[0])
-    rate, count, before = 0.0, 0.0, 0.0
+    rate, count, before = 0.0, 0.0, edges[0]
     work = [0.0] * (len(edges) - 1)
     seconds = [0.0] * (len(edges) - 1)
     place = 0
     for when, more, things in events:
-        when = min(when, edges[-1])
+        when = min(max(when, edges[0]), edges[-1])
         while place < len(work) - 1 and before >= edges[place + 1]:
             place += 1
         work[place] += rate * (when - before)

@@ -297,6 +297,16 @@ def test_threads_of_a_job_are_not_others() -> None:
     assert model.estimated.seconds.high == pytest.approx(5)
 
 
+def test_what_was_before_the_first_sample_is_not_known() -> None:
+    """A script's machine is looked at from its first job on."""
+    record = build(ran(0, 6, 6, 8, user_us=2 * 10**6), wall=8)
+    record.driver_ended = record.started
+    record.samples = [Sample(6 + at / 2, 0.5, 0, 0, 0, 0) for at in range(5)]
+    model = analyse(record)
+    assert model.others == pytest.approx(0)
+    assert not model.busy
+
+
 def test_cpus_that_slow_each_other_down() -> None:
     """Two compiles of 2 s take 3 s of CPU each at once: serially they would not."""
     record = build(*(ran(n, 0, 0, 3, slot=n) for n in range(2)), wall=3)
