@@ -142,6 +142,15 @@ class CommandRecord:
         """Seconds of CPU, user and system."""
         return (self.user_us + self.system_us) / 1e6
 
+    @property
+    def by_worker(self) -> bool:
+        """Whether a worker ran it, so that its CPU time is no part of the driver's.
+
+        Workers alone tell how much memory a command needed: of one in place the shim tells the CPU
+        time, as of one whose result it has given back by itself.
+        """
+        return self.max_rss > 0
+
 
 def brief(command: str, tool: str, outputs: Sequence[str], cwd: str) -> str:
     """The command line; of a recipe's line, which is long and a shell's, what it makes by what."""

@@ -209,9 +209,9 @@ def analyse(record: BuildRecord) -> Timing:
     """The model of a build."""
     commands = record.commands
     line = spans.timeline(record)
-    jobs = [c for c in commands if is_job(c)]
-    user = sum(c.user_us for c in jobs) + record.driver_user_us
-    system = sum(c.system_us for c in jobs) + record.driver_system_us
+    jobs = [c for c in commands if c.by_worker or is_job(c)]
+    user = sum(c.user_us for c in jobs if c.by_worker) + record.driver_user_us
+    system = sum(c.system_us for c in jobs if c.by_worker) + record.driver_system_us
     cpu = (user + system + record.server_cpu_us) / 1e6
     utilisation = cpu / (line.wall * record.cpus)
     work = serial(record, line)

@@ -43,7 +43,7 @@ def serial(record: BuildRecord, line: Timeline) -> Serial:
         for number, command in ran.items()
         if command.verdict == "deferred" or command.cpu
     }
-    inside = sum(p.cpu * p.threads for n, p in pieces.items() if _is_foreground(ran[n]))
+    inside = sum(p.cpu * p.threads for n, p in pieces.items() if not ran[n].by_worker)
     unknown = [n for n in ran if n not in pieces]
     spans = [*line.driver, *(span for number in unknown for span in line.work[number])]
     rest = Piece(spans, max(0.0, cpu - inside))

@@ -31,7 +31,7 @@ TARGETS: Final[dict[str, tuple[str, ...]]] = {
     "journal": ("system.c",),
     "notes": _TRACE,
     "outputs": (*_TRACE, "memonotes.c"),
-    "remote": (),
+    "remote": ("memokeep.c",),
 }
 #: They need all of the memo.
 _WHOLE: Final = ("notes", "outputs", "remote")

@@ -106,7 +106,7 @@ class Computer:
                 one.user_us = int(tasks[number].cpu * 1e6)
                 one.delay_us = int(process.delay * 1e6)
                 if parallel:
-                    one.verdict, one.reason = "foreground", "captured"
+                    one.verdict, one.reason, one.max_rss = "foreground", "captured", 0
                 commands.append(one)
             if now - samples[-1].at >= _BETWEEN or len(commands) == len(tasks):
                 passed = now - samples[-1].at

@@ -42,6 +42,7 @@ def ran(
         "status": 0,
         "slot": 0,
         "user_us": int((ended - started) * 1e6),
+        "max_rss": 1024 if fields.get("verdict", "deferred") == "deferred" else 0,
     }
     record = command(number)
     for name, value in (standard | times | fields).items():

@@ -24,10 +24,7 @@ def test_there_is_no_extra_cpu_where_there_is_one() -> None:
 
 def test_a_saturated_machine_counts_cpu_time_alone() -> None:
     """Two CPUs busy all the time: what jobs took beyond their CPU time was waiting for a CPU."""
-    jobs = [
-        command(n, started=100 * S, ended=110 * S, user_us=5 * 10**6, issued=100 * S, slot=0)
-        for n in range(4)
-    ]
+    jobs = [ran(n, 0, 0, 10, user_us=5 * 10**6) for n in range(4)]
     model = analyse(build(*jobs))
     assert model.utilisation == pytest.approx(1.0)
     assert model.estimated.seconds.high == pytest.approx(20, abs=0.2)
