@@ -42,6 +42,16 @@ void remade_note(const char *path, const struct stat *info, const struct undo_en
 	list[count++] = (struct remade){entry, info->st_dev, info->st_ino, name};
 }
 
+void remade_gone(const struct stat *info)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_at(&list[i], info)) {
+			free(list[i].path);
+			list[i] = list[--count];
+			return;
+		}
+}
+
 int remade_is(const struct stat *info, const struct undo_entry *entry)
 {
 	for (size_t i = 0; i < count; i++)

@@ -15,6 +15,9 @@
  * already has the fields of this entry from now on, the older one. */
 void remade_note(const char *path, const struct stat *info, const struct undo_entry *entry);
 
+/* A file is not there any more. */
+void remade_gone(const struct stat *info);
+
 /* Whether a file is the one that `entry` is about, made anew. */
 int remade_is(const struct stat *info, const struct undo_entry *entry);
 

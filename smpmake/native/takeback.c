@@ -244,6 +244,8 @@ static void undo_new(const struct item *item)
 		return;
 	if ((S_ISDIR(info.st_mode) ? rmdir(item->path) : unlink(item->path)) != 0)
 		complain_of(item->path, strerror(errno));
+	else if (S_ISDIR(info.st_mode) || info.st_nlink == 1)
+		remade_gone(&info); /* whatever comes next may have its number */
 }
 
 /* Takes flags (chattr) off a file, and puts others on it. */
@@ -318,9 +320,9 @@ static void undo_gone(const struct journal *j, const struct item *item)
 		complain_of(item->path, "its older contents are not there");
 		return;
 	}
-	int failed = S_ISDIR(entry->mode)   ? restore_folder(item)
-	             : S_ISLNK(entry->mode) ? restore_link(item)
-	                                    : restore_file(item, kept);
+	int failed = S_ISDIR(entry->mode) ? restore_folder(item)
+	             : has_kept           ? restore_file(item, kept)
+	                                  : restore_link(item);
 	if (failed) {
 		complain_of(item->path, strerror(errno));
 		if (has_kept)

@@ -25,11 +25,11 @@ class Undo(Section):
         """See Section."""
         folder = Path(tempfile.mkdtemp(prefix="soak-", dir=_PLACES[seed % len(_PLACES)]))
         try:
-            found = undoing.trial(folder, seed)
+            found = undoing.trial(folder, plan := undoing.plan(seed))
         except SmpmakeError as error:
             raise AssertionError(str(error)) from error
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         if found:
-            raise DifferenceError("\n".join(found))
+            raise DifferenceError("\n".join([*found, str(plan)]))
         return 1

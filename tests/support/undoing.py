@@ -23,7 +23,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 Step = list[str]
 Tree = dict[str, tuple[object, ...]]
@@ -31,7 +31,7 @@ Tree = dict[str, tuple[object, ...]]
 NAMES = ("a", "b", "c", "d", "e")
 _FOLDERS = ("d", "e", "d/a", "e/b", "d/a/c")
 _GET_FLAGS, _SET_FLAGS, _NO_DUMP = 0x80086601, 0x40086602, 0x40
-_EXCHANGE, _WHITEOUT = 2, 4
+_EXCHANGE = 2
 _ACL = struct.pack("<I", 2) + b"".join(
     struct.pack("<HHI", tag, bits, who)
     for tag, bits, who in (
@@ -45,7 +45,7 @@ KINDS = {
     **dict.fromkeys(("mkdir", "rmdir", "create", "remove", "rename"), 6),
     **dict.fromkeys(("rename up", "rename by folder", "chdir", "append", "mode"), 4),
     **dict.fromkeys(("up", "fchdir", "symlink", "link", "rmtree", "owner", "time", "attribute"), 2),
-    **dict.fromkeys(("exchange", "whiteout", "write", "cut", "flags", "acl", "temporary"), 1),
+    **dict.fromkeys(("exchange", "write", "cut", "flags", "acl", "temporary"), 1),
     **dict.fromkeys(("no attribute", "through", "replace"), 1),
 }
 
@@ -195,9 +195,8 @@ def _apply_rarer(kind: str, path: str, other: str) -> None:
             file.write("through\n")
     elif kind == "temporary":
         os.rename(tempfile.mkdtemp(dir=os.path.dirname(path) or "."), other)
-    elif kind in ("exchange", "whiteout"):
-        how = _EXCHANGE if kind == "exchange" else _WHITEOUT
-        ctypes.CDLL(None).renameat2(-100, os.fsencode(path), -100, os.fsencode(other), how)
+    elif kind == "exchange":
+        ctypes.CDLL(None).renameat2(-100, os.fsencode(path), -100, os.fsencode(other), _EXCHANGE)
     elif kind == "attribute":
         os.setxattr(path, f"user.{os.path.basename(other)}", other.encode() * 3)
     elif kind == "no attribute":
@@ -247,21 +246,42 @@ def _is_within(path: str, top: str) -> bool:
 # ------------------------------------------------------------------ a trial
 
 
-def trial(folder: Path, seed: int) -> list[str]:
+class Plan(NamedTuple):
+    """Changes, and what is promised meanwhile.
+
+    promise  nothing is known to be unfinished before this step, and what follows it is taken back;
+             after the last step everything is.
+    pending  before which steps something is promised and kept at once, and whether it shows.
+    """
+
+    steps: list[Step]
+    promise: int
+    pending: dict[int, int]
+
+    def __str__(self) -> str:
+        told = [" ".join(step) for step in self.steps]
+        return "\n".join([*told[: self.promise], "-- promise", *told[self.promise :]])
+
+
+def plan(seed: int) -> Plan:
+    """The one of a number."""
+    dice = random.Random(f"undo {seed}")
+    steps = changes(dice, dice.randrange(5, 60))
+    promise = dice.choice((len(steps), dice.randrange(len(steps))))
+    kept = {number: dice.randrange(2) for number in range(promise) if dice.random() < 0.2}
+    return Plan(steps, promise, kept)
+
+
+def trial(folder: Path, plan: Plan) -> list[str]:
     """Makes changes, takes them back, and says what is not as it was.
 
     folder  empty, on the file system that is to be tried.
-    Promises come and go meanwhile; taken back is everything, or what followed one of them.
     """
     from smpmake.guard.scoreboard import Scoreboard
     from smpmake.undo.journal import UndoJournal, now_ns
     from tests.support.clock import pass_tick
     from tests.support.guarded import Answering
 
-    dice = random.Random(f"undo {seed}")
-    steps = changes(dice, dice.randrange(5, 60))
-    # Nothing is known to be unfinished before this step; after the last one everything goes.
-    promise = dice.choice((len(steps), dice.randrange(len(steps))))
     session, tree = folder / "session", folder / "tree"
     session.mkdir()
     root = tree / "root"
@@ -276,28 +296,24 @@ def trial(folder: Path, seed: int) -> list[str]:
         stack.enter_context(closing(Answering(session / "socket")))
         before = seen(tree)
         processes = [_process(stack, session, root) for _ in range(2)]
-        for number, step in enumerate(steps):
-            if number == promise:
+        for number, step in enumerate(plan.steps):
+            if number == plan.promise:
                 before = seen(tree)
                 journal.issued(number)
                 board.show_counts(1)
-            elif number < promise and dice.random() < 0.2:
-                pending = dice.randrange(2)
+            elif number in plan.pending:
                 journal.issued(number)
-                board.show_counts(pending)
+                board.show_counts(plan.pending[number])
                 journal.ended(number)
             _ask(processes[int(step[0])], step)
         for process in processes:
             assert process.stdin is not None
             process.stdin.close()
             assert process.wait() == 0
-        undone = journal.take_back(everything=promise == len(steps))
+        undone = journal.take_back(everything=plan.promise == len(plan.steps))
         found = differences(before, seen(tree))
         if undone.complaints or not undone.complete:
             found.append(f"complaints: {undone.complaints}")
-        if found:
-            found.append("\n".join(" ".join(step) for step in steps[:promise]) + "\n-- promise")
-            found.append("\n".join(" ".join(step) for step in steps[promise:]))
         return found
 
 

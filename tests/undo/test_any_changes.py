@@ -17,7 +17,25 @@ from tests.support.variants import often
 
 @pytest.mark.parametrize("seed", often((*range(11), 174), range(200)))
 def test_p3_random_changes(tmp_path: Path, seed: int) -> None:
-    assert undoing.trial(tmp_path, seed) == []
+    plan = undoing.plan(seed)
+    assert undoing.trial(tmp_path, plan) == [], str(plan)
+
+
+#: Found by chance; all is taken back, or what follows the first step.
+SHAPES = {
+    "a-folder-between-a-link-and-itself": (
+        [["0", "remove", "b", "a"], ["0", "mkdir", "b", "a"], ["1", "rmdir", "./b", "a"]],
+        3,
+    ),
+    "a-second-name-of-a-link": ([["0", "link", "d/c", "d/e"], ["1", "rmtree", "d", "a"]], 1),
+    "a-link-whose-other-name-goes": ([["1", "link", "b", "e/c"], ["1", "remove", "b", "a"]], 1),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_p3_shapes_that_were_wrong(tmp_path: Path, name: str) -> None:
+    steps, promise = SHAPES[name]
+    assert undoing.trial(tmp_path, undoing.Plan(steps, promise, {})) == []
 
 
 def journal_of(tmp_path: Path) -> UndoJournal:

@@ -398,7 +398,9 @@ static SLOW int change_gone(struct change *c, int moved)
 	char name[ITEM_SIZE];
 	struct undo_entry *entry;
 	c->kind = UNDO_GONE;
-	if (S_ISLNK(c->info.stx_mode)) {
+	uint32_t here = store_of(c->head, &c->info);
+	int is_link = S_ISLNK(c->info.stx_mode);
+	if (is_link && (c->info.stx_nlink == 1 || !here)) { /* its text is enough */
 		ON_PAGE(text);
 		long size = text != NULL
 		                ? kernel(SYS_readlinkat, AT_FDCWD, c->path, text, PATH_MAX - 1)
@@ -409,7 +411,6 @@ static SLOW int change_gone(struct change *c, int moved)
 		}
 		return 0;
 	}
-	uint32_t here = store_of(c->head, &c->info);
 	if (S_ISDIR(c->info.stx_mode) || !here)
 		keep_attributes(c);
 	c->kind = UNDO_GONE;
@@ -469,12 +470,9 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 		if (!in_vain) {
 			if (source.kind == UNDO_MOVE && matters_as_name(&target))
 				change_gone(&target, 0);
+			if (flags & RENAME_WHITEOUT) /* for layers of file systems, which no build is */
+				undo_commit(source.path);
 			undo_write(&source, target.path);
-			if (flags & RENAME_WHITEOUT) {
-				source.kind = UNDO_NEW;
-				source.there = 0;
-				undo_write(&source, nothing);
-			}
 		}
 	}
 	errno = before;
