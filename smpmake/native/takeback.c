@@ -399,12 +399,26 @@ static void undo_attribute(const struct item *item)
 		complain_of(item->path, strerror(errno));
 }
 
+#define IN_THE_WAY (FS_APPEND_FL | FS_IMMUTABLE_FL)
+
+/* Those that keep older changes from being undone come back last. */
 static void undo_flags(const struct item *item)
 {
 	struct stat info;
-	if (finds(item, &info) && set_flags(item->path, ~0u, (unsigned)item->entry->bytes) != 0)
+	unsigned flags = (unsigned)item->entry->bytes & ~(unsigned)IN_THE_WAY;
+	if (finds(item, &info) && set_flags(item->path, ~0u, flags) != 0)
 		complain_of(item->path, strerror(errno));
 }
+
+/* Of each file the oldest entry counts, which comes last. */
+static void set_older_flags(const struct item *item)
+{
+	struct stat info;
+	if (lstat(item->path, &info) == 0 && is_it(item, &info) &&
+	    set_flags(item->path, ~0u, (unsigned)item->entry->bytes) != 0)
+		complain_of(item->path, strerror(errno));
+}
+
 
 #define ASIDE "\1" /* what no path begins with */
 
@@ -521,9 +535,17 @@ int take_back(const char *folder, enum undo_extent extent)
 		if (kind == UNDO_NOTHING || kind >= UNDO_ISSUED || !is_undone(item, known, point))
 			continue;
 		undo_one(&j, item);
-		undo_is_done(&j, item);
+		if (kind != UNDO_FLAGS)
+			undo_is_done(&j, item);
 	}
 	passing_folders_go(left_over);
+	for (size_t i = 0; i < j.count; i++) {
+		const struct item *item = &j.items[i];
+		if (item->entry->kind != UNDO_FLAGS || !is_undone(item, known, point))
+			continue;
+		set_older_flags(item);
+		undo_is_done(&j, item);
+	}
 	for (size_t i = 0; i < j.count && extent == UNDO_STOP; i++) {
 		const struct undo_entry *entry = j.items[i].entry;
 		if (entry->kind == UNDO_NEW && entry->command != 0 &&

@@ -44,7 +44,8 @@ class Case:
               "output" or "status".
     admitted  the heading of docs/limits.md that says why something may differ, and
     differs   what, as in `ignored`.
-    needs     programs without which it cannot be run; "root" for its rights.
+    needs     programs without which it cannot be run; "root" for its rights; "guard" where other
+              users are to have that, "others" where they run smpmake: it may lie in a closed home.
     ordered   whether the order of times is one that plain builds agree on.
     settle    seconds after each build in which what it has left behind comes to its end.
     cold      smpmake has not seen any compiler yet.

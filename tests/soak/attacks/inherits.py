@@ -66,7 +66,7 @@ def _without_rights(name: str, lines: str) -> Case:
                 """,
             ),
         ),
-        needs=("root",),
+        needs=("root", "others"),
     )
 
 

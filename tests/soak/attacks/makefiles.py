@@ -49,7 +49,7 @@ CASES: Sequence[Case] = (
             Step(),
             Step(
                 edit="""
-                sleep 0.1
+                sleep 1.1  # members have times of whole seconds
                 echo 'int bb;' >> b.c
                 """
             ),

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from smpmake import native
 from tests.soak.attacks.case import Case
 from tests.soak.attacks.harness import Attack
 from tests.soak.section import Section, SkippedError
+from tests.support.others import as_user
+from tests.support.space import SMPMAKE
 
 
 class Attacks(Section):
@@ -70,4 +74,19 @@ class Attacks(Section):
 
 
 def _is_there(name: str) -> bool:
+    if name in ("guard", "others"):
+        can = _can_read_the_guard if name == "guard" else _can_run_smpmake
+        return os.getuid() == 0 and as_user(can)
     return os.getuid() == 0 if name == "root" else shutil.which(name) is not None
+
+
+def _can_read_the_guard() -> None:
+    """Raises PermissionError."""
+    os.close(os.open(native.guard(), os.O_RDONLY))
+
+
+def _can_run_smpmake() -> None:
+    """Raises PermissionError."""
+    done = subprocess.run([SMPMAKE, "--version"], capture_output=True)
+    if done.returncode != 0:
+        raise PermissionError(done.stderr)

@@ -72,7 +72,7 @@ CASES: Sequence[Case] = (
         touch -d '1 hour ago' a.c a.h m.c mf.c v.c
         chmod 755 .
         """,
-        needs=("root",),
+        needs=("root", "guard"),
     ),
     script(
         "copy-by-another-user",
@@ -85,7 +85,7 @@ CASES: Sequence[Case] = (
         touch -d '1 hour ago' a.c a.h m.c mf.c v.c
         chmod 777 .
         """,
-        needs=("root",),
+        needs=("root", "guard"),
     ),
     script(
         "namespace-without-our-folders",
@@ -173,7 +173,7 @@ CASES: Sequence[Case] = (
         gcc su.c -o su_cat
         chmod 4755 su_cat
         """,
-        needs=("root",),
+        needs=("root", "guard"),
     ),
     script(
         "unshare-user",
@@ -247,7 +247,7 @@ CASES: Sequence[Case] = (
             """
         ),
         after=NOTHING,
-        needs=("root",),
+        needs=("root", "others"),
     ),
     Case(
         "mount-cross",
