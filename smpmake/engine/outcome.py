@@ -58,6 +58,8 @@ class Outcome:
             build.promises.note_success(command.digest)
             command.verdict = 0
             self._output.skip_job(command, job.number)  # its shim prints it, behind that place
+        elif command.caught:  # nobody reads it any more; if there is something, it was to be ended
+            self._output.skip_job(command, job.number)
         else:
             self._output.print_result(command, job.number, result.out, result.err)
         if result.missing:

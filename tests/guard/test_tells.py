@@ -67,18 +67,20 @@ SETS = """
 class Step(ctypes.Structure):
     _fields_ = [(name, ctypes.c_short) for name in ("number", "step", "flags")]
 set_ = libc.semget(0, 1, 0o1600)
-done = libc.semop(set_, ctypes.byref(Step(0, {}, 0o4000)), long(1))
-libc.semctl(set_, 0, 0)
+def step(up): assert libc.semop(set_, ctypes.byref(Step(0, up, 0o4000)), long(1)) == 0
+step(1)
+step(-1)
 """
-SYSTEM_V = {
-    "msgsnd": """
+SENDS = """
 queue = libc.msgget(0, 0o1600)
 done = libc.msgsnd(queue, (long * 2)(1, 1), long(8), 0)
 libc.msgctl(queue, 0, None)
 assert done == 0
-""",
-    "raises": SETS.format(1) + "assert done == 0",
-    "lowers": SETS.format(-1),
+"""
+SYSTEM_V = {
+    "msgsnd": SENDS,
+    "with a semaphore": f"{SETS}{SENDS}libc.semctl(set_, 0, 0)",
+    "given back": f"{SETS}step(1){SENDS}libc.semctl(set_, 0, 0)",
 }
 
 
@@ -198,7 +200,7 @@ def test_p1_a_queue_of_system_v(waiting: Waiting, way: str, is_older: bool) -> N
     build = waiting.folder / "session" / "s"
     os.utime(build, (4e9, 4e9) if is_older else (1000, 1000))
     waiting.run("", PRELUDE + SYSTEM_V[way])
-    assert waits(waiting) is (is_older and "lowers" not in way)
+    assert waits(waiting) is (is_older and way != "with a semaphore")
 
 
 def test_one_between_two_of_the_build(waiting: Waiting) -> None:

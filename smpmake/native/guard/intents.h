@@ -454,10 +454,10 @@ static inline void sends_to_queue(int id)
 		guard_sends(id);
 }
 
-static inline void raises(int id, const void *steps, size_t count)
+static inline void locks(const void *steps, size_t count)
 {
-	if (!guard_quiet())
-		guard_raises(id, steps, count);
+	if (steps != NULL)
+		guard_locks(steps, count);
 }
 
 /* From here on this process, or the program `what`, cannot ask, or means other files by its paths.

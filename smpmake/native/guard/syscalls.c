@@ -86,7 +86,7 @@ static SLOW int precede(long number, const long word[6])
 		return 0;
 	case SYS_semop:
 	case SYS_semtimedop:
-		raises(FD(a), P(b), (size_t)c);
+		locks(P(b), (size_t)c);
 		return 0;
 	case SYS_fchmodat:
 		touches(FD(a), P(b), 1);

@@ -213,30 +213,24 @@ void guard_writes_queue(int fd)
 
 /* ------------------------------------------------------------------ System V's */
 
+static int locked; /* semaphores that this process has taken */
+
 void guard_sends(int id)
 {
 	int before = errno;
 	struct msqid_ds queue;
-	if (!guard.is_part && kernel(SYS_msgctl, id, IPC_STAT, &queue) == 0 &&
-	    is_before_build((int64_t)queue.msg_ctime * 1000000000))
+	if (!guard.is_part && __atomic_load_n(&locked, __ATOMIC_RELAXED) == 0 &&
+	    kernel(SYS_msgctl, id, IPC_STAT, &queue) == 0 &&
+	    is_before_build(((int64_t)queue.msg_ctime + 1) * 1000000000)) /* at its second's end */
 		guard_see_everything("/");
 	errno = before;
 }
 
-static int is_raised(const struct sembuf *steps, size_t count)
+void guard_locks(const void *steps, size_t count)
 {
-	while (count > 0 && steps->sem_op <= 0)
-		count--, steps++;
-	return count > 0;
-}
-
-void guard_raises(int id, const void *steps, size_t count)
-{
-	int before = errno;
-	struct semid_ds set;
-	if (steps != NULL && is_raised(steps, count) && !guard.is_part &&
-	    kernel(SYS_semctl, id, 0, IPC_STAT, &set) == 0 &&
-	    is_before_build((int64_t)set.sem_ctime * 1000000000))
-		guard_see_everything("/");
-	errno = before;
+	const struct sembuf *step = steps;
+	for (size_t i = 0; i < count; i++) {
+		int has = __atomic_load_n(&locked, __ATOMIC_RELAXED) - step[i].sem_op;
+		__atomic_store_n(&locked, has > 0 ? has : 0, __ATOMIC_RELAXED);
+	}
 }

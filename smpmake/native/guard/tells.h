@@ -14,9 +14,11 @@ void guard_signals_by(int pidfd, int signal);
 void guard_opens_fifo(int fd);
 void guard_writes_queue(int fd);
 
-/* By a queue of messages, or a set of semaphores, of System V's; whoever lowers one tells nobody.
- */
+/* By a queue of messages of System V's.  Whoever has a semaphore of theirs does not wait: a job may
+ * need it, too (fakeroot's). */
 void guard_sends(int id);
-void guard_raises(int id, const void *steps, size_t count);
+
+/* Takes semaphores, or gives them back. */
+void guard_locks(const void *steps, size_t count);
 
 #endif
