@@ -76,8 +76,12 @@ def find(
 
 
 def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
-    """For each result that somebody came to too early: who, and how long."""
+    """For each result that somebody came to too early: who, and how long.
+
+    It cost what CPUs stood idle meanwhile.
+    """
     by_number = {command.number: command for command in record.commands}
+    busy = _enough(timing, timing.extra_cpus)  # whoever stands still leaves a CPU to the jobs
     waits: dict[str, list[tuple[Span, str, tuple[int, ...]]]] = {}
     base = record.started
     for stall in timing.stalls:
@@ -95,18 +99,20 @@ def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
         waits.setdefault(path, []).append((span, who, numbers))
     found = []
     for path, entries in waits.items():
-        seconds = length(union(span for span, _, _ in entries))
+        spans = union(span for span, _, _ in entries)
+        seconds, cost = length(spans), sum(length(subtract(span, busy)) for span in spans)
         who, count = Counter(who for _, who, _ in entries).most_common(1)[0]
         numbers = tuple(dict.fromkeys(n for _, _, several in entries for n in several))
         others = " and others" if count < len(entries) else ""
         more = f", {len(entries)} times" if len(entries) > 1 else ""
         place = units.seen_from(record.cwd, path)
+        idle = "" if cost > 0.9 * seconds else f", and a CPU was idle for {units.seconds(cost)} of it"
         text = (
-            f"{who}{others} waited {units.seconds(seconds)}{more} for {place}: "
+            f"{who}{others} waited {units.seconds(seconds)}{more} for {place}{idle}: "
             "build it earlier, or use it later"
         )
         file = path if path.startswith("/") else ""
-        found.append(Finding("stall", seconds, text, numbers, file))
+        found.append(Finding("stall", cost, text, numbers, file))
     found.sort(key=lambda finding: -finding.seconds)
     for at, each in enumerate(found):
         if hint := hint_to_check(record, (each.path,)):
@@ -117,7 +123,7 @@ def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
 
 def _gaps(record: BuildRecord, timing: Timing) -> list[Finding]:
     """Where the driver did not bring enough: CPUs idle and nothing queued, while it was at work."""
-    busy = _enough(timing)
+    busy = _enough(timing, max(1, timing.extra_cpus - 1))
     idle = [
         hole
         for span in timing.line.driver
@@ -165,9 +171,8 @@ def _between(record: BuildRecord, commands: list[CommandRecord], behind: int) ->
     return where
 
 
-def _enough(timing: Timing) -> list[Span]:
-    """When jobs alone kept all CPUs busy but the driver's own."""
-    wanted = max(1, timing.extra_cpus - 1)
+def _enough(timing: Timing, wanted: int) -> list[Span]:
+    """When so many jobs ran, or more."""
     steps = [*timing.concurrency.steps, (timing.wall, 0)]
     return union(
         (start, end) for (start, running), (end, _) in pairwise(steps) if running >= wanted

@@ -240,7 +240,7 @@ def test_the_terminals_page_has_all_its_parts() -> None:
         "Folders",
     ):
         assert f"\n{title}\n" in text
-    assert "sh waited 5.0 s for prog: build it earlier" in text
+    assert "sh waited 5.0 s for prog, and a CPU was idle for 2.0 s of it: build it" in text
     assert "x.c:1: error: no" in text
     assert max(map(len, lines)) <= 130
 

@@ -181,7 +181,7 @@ def test_what_only_a_check_can_tell_is_said_once_of_the_longest_wait() -> None:
     libraries = [
         ran(n, 0.1 * n, 2, 8, slot=n, outputs=(f"/src/{n}.a",), tool="ar") for n in range(3)
     ]
-    record = build(*libraries)
+    record = build(*libraries, cpus=4)
     record.stalls = [
         Stall(who, "reads", f"/src/{n}.a", n, 1, -1, 102 * S, (103 + n) * S)
         for n, who in enumerate(("cc1", "cc1", "make"))
@@ -207,7 +207,17 @@ def test_what_more_cpus_would_give_comes_behind_what_cost_this_build() -> None:
     found = explore(record, analyse(record)).findings
     assert [each.is_cause for each in found] == sorted((f.is_cause for f in found), reverse=True)
     assert "4 CPUs would take" in found[-1].text
-    assert "sh waited 1.0 s for /elsewhere/x" in texts(record)
+
+
+def test_a_wait_with_all_cpus_at_work_cost_nothing() -> None:
+    record = build(*(ran(n, 0, n // 2, n // 2 + 1, slot=n % 2) for n in range(8)))
+    record.stalls = [Stall("bash", "reads", "/src/x.pc", 6, 1, -1, 101 * S, 104 * S)]
+    assert "bash waited" not in texts(record)
+    record.stalls[0].ended = 107 * S
+    assert (
+        "bash waited 6.0 s for x.pc, and a CPU was idle for 3.0 s of it: build it earlier"
+        in texts(record)
+    )
 
 
 def test_findings_see_the_driver_alone() -> None:
