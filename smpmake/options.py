@@ -181,8 +181,8 @@ OPTIONS: Final = (
     Option(
         "memo",
         "choice",
-        "Remember the results of commands, and give them back the next time (on), or only those of"
-        " commands that come for the second time (auto).  check runs every command and says where a"
+        "Remember the results of commands, and give them back from the second time on (on), or from"
+        " the third (auto).  check runs every command and says where a"
         " remembered result is different.",
         default="auto",
         words=("--memo",),

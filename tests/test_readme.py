@@ -12,6 +12,7 @@ import pytest
 from smpmake import __version__
 from smpmake.cli.names import COMMANDS as OURS
 from smpmake.commands.model import Reason
+from tests.support import documented
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -121,3 +122,17 @@ def test_every_reason_explains_itself() -> None:
     for reason in Reason:
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", reason.value)
         assert len(reason.text) > 10
+
+
+def test_readme_claims_what_the_corpus_shows() -> None:
+    text = documented.README.read_text()
+    assert documented.readme(text) == text, "run `python -m tests.support.documented`"
+    assert len(documented.corpus()) >= 27
+
+
+def test_the_page_has_every_word_that_is_never_remembered() -> None:
+    text = documented.MEMO.read_text()
+    assert documented.memo(text) == text, "run `python -m tests.support.documented`"
+    assert {"-v", "-save-temps", "-wrapper"} <= {
+        w for ws in documented.unanswerable().values() for w in ws
+    }

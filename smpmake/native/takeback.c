@@ -419,7 +419,6 @@ static void set_older_flags(const struct item *item)
 		complain_of(item->path, strerror(errno));
 }
 
-
 #define ASIDE "\1" /* what no path begins with */
 
 static void undo_move(const struct item *item, unsigned flags)

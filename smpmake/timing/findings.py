@@ -106,7 +106,9 @@ def _stalls(record: BuildRecord, timing: Timing) -> list[Finding]:
         others = " and others" if count < len(entries) else ""
         more = f", {len(entries)} times" if len(entries) > 1 else ""
         place = units.seen_from(record.cwd, path)
-        idle = "" if cost > 0.9 * seconds else f", and a CPU was idle for {units.seconds(cost)} of it"
+        idle = (
+            "" if cost > 0.9 * seconds else f", and a CPU was idle for {units.seconds(cost)} of it"
+        )
         text = (
             f"{who}{others} waited {units.seconds(seconds)}{more} for {place}{idle}: "
             "build it earlier, or use it later"
