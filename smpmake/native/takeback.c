@@ -432,6 +432,8 @@ static void undo_move(const struct item *item, unsigned flags)
 	passing_folder_of(item->path);
 	if (passing_is(item->path) && rmdir(item->path) == 0)
 		passing_folder_stays(item->path);
+	if (lstat(item->path, &info) != 0)
+		flags = RENAME_NOREPLACE; /* what it was exchanged with the build had made, too */
 	/* not by its function, which not every libc has */
 	if (syscall(SYS_renameat2, AT_FDCWD, item->other, AT_FDCWD, item->path, flags) != 0 &&
 	    (errno != EINVAL || rename(item->other, item->path) != 0)) {

@@ -28,6 +28,10 @@ SHAPES = {
         3,
     ),
     "a-second-name-of-a-link": ([["0", "link", "d/c", "d/e"], ["1", "rmtree", "d", "a"]], 1),
+    "exchanged-with-what-is-gone": (
+        [["1", "append", "c", "a"], ["1", "exchange", "e", "c"], ["1", "remove", "e", "a"]],
+        0,
+    ),
     "a-link-whose-other-name-goes": ([["1", "link", "b", "e/c"], ["1", "remove", "b", "a"]], 1),
 }
 
