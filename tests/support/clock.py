@@ -7,6 +7,9 @@ from smpmake.undo.journal import now_ns
 
 
 def pass_tick(since_ns: int) -> None:
-    """Returns when what was made at a time, ns, is older than whatever comes."""
-    while now_ns() <= since_ns + UNDO_TICK:
+    """Returns when what was made at a time, ns, is older than whatever comes.
+
+    Linux 6.13 and newer may give a file a time between this clock's ticks, ahead of it.
+    """
+    while now_ns() <= since_ns + 2 * UNDO_TICK:
         pass
