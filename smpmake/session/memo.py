@@ -73,7 +73,7 @@ SENTENCES: Final = {
     layout.MEMO_FAILED: "it failed, and may succeed the next time",
     layout.MEMO_KILLED: "a signal ended it, or a part of it",
     layout.MEMO_LEFT: "it left a process behind",
-    layout.MEMO_LARGE: "it made more than 64 files or a large one, or the store or its disk is full",
+    layout.MEMO_LARGE: "it made over 64 files or a large one, or the store or its disk is full",
     layout.MEMO_DISTANT: "a file lies on a file system whose times smpmake does not trust",
     layout.MEMO_OLDER: "it read an older file than the one that lies there now",
     layout.MEMO_ONLY_CHECKED: "--memo=check runs everything",
