@@ -11,6 +11,8 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
+from smpmake.cli.idle import last
+from smpmake.console import say
 from smpmake.errors import SmpmakeError
 from smpmake.history import History
 from smpmake.records import BuildRecord
@@ -121,7 +123,8 @@ def build_and_path(words: Sequence[str], option: int | str | None) -> tuple[int 
 def find(name: int | str) -> BuildRecord:
     """The build.  `last` means this folder's, or where there is none the last at all.
 
-    Builds that ran no tool do not count there (a typo, a make that found all up to date).
+    Builds that ran no tool do not count there (a typo, a make that found all up to date); it is
+    said if one came later.
     """
     history = History()
     if isinstance(name, int):
@@ -143,7 +146,29 @@ def find(name: int | str) -> BuildRecord:
         raise NoBuildError(f"{place} {count} in which a tool was run (smpmake history lists all)")
     record = history.load(heads[back].id)
     assert record is not None
+    if not here:
+        where = f"build {record.id}, in {record.cwd}"
+        say(f"no build of {os.getcwd()} is in the history: this is {where}")
+    elif back == 0 and (later := later_than(record)):
+        say(f"{later}: this is build {record.id} before it")
     return record
+
+
+def later_than(record: BuildRecord) -> str:
+    """The last build of the same folder if that is another, in words; "" where it is this one.
+
+    The other ran no tool.
+    """
+    found = [(record.wall_clock, "")]
+    idle = last()
+    if idle is not None and idle.cwd == record.cwd:
+        found.append((idle.ended, f"`{idle.command}`, called no known tool"))
+    for head in History().heads(record.cwd, limit=1):
+        if head.id > record.id:
+            how = f"called no known tool and ended with status {head.status}"
+            found.append((head.wall_clock, f"`{shlex.join(head.command)}`, {how}"))
+    _, text = max(found)
+    return f"the last build here, {text}" if text else ""
 
 
 def like_it(record: BuildRecord, most: int) -> list[BuildRecord]:

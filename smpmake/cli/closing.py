@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
+from smpmake.cli import idle
 from smpmake.config import Settings
 from smpmake.console import bold, fitting, use_color
 from smpmake.engine.sinks import write_all
@@ -65,6 +66,7 @@ def _note(record: BuildRecord, recorder: Recorder) -> None:
         recorder.end()
     else:
         recorder.forget()
+        idle.note(record.command)
 
 
 def _figures(record: BuildRecord, *, remembered: bool) -> Timing:

@@ -6,6 +6,7 @@ import os
 import time
 from typing import Any, Final
 
+from smpmake.cli import idle as idle_builds
 from smpmake.cli.passthrough import go_on_plainly, plainly
 from smpmake.cli.settings import settings_of_build
 from smpmake.commands.makes import MAKES
@@ -55,16 +56,17 @@ def start(given: dict[str, Any], command: list[str]) -> int:
             ahead.wait()
         # Who wants to know more gets it.
         if ahead.load_modules(_SESSION) and settings.verbosity <= 0:
-            return _end(ahead, settings)
+            return _end(ahead, settings, command)
         from smpmake.cli import build
     except SHORT as error:
         return go_on_plainly(ahead, command, error)
     return build.follow(settings, command, ahead)
 
 
-def _end(ahead: EarlyStart, settings: Settings) -> int:
+def _end(ahead: EarlyStart, settings: Settings, command: list[str]) -> int:
     """Of a build in which nobody asked for anything, and which went well."""
     ahead.close()
+    idle_builds.note(command)
     from smpmake.reports import idle
 
     for line in idle.lines((time.monotonic_ns() - ahead.began) / 1e9):

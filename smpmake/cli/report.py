@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from smpmake.cli.builds import BUILD, build_option, earlier, find, one_build
+from smpmake.cli.builds import BUILD, build_option, earlier, find, later_than, one_build
 from smpmake.cli.values import COUNT
 from smpmake.console import say
 from smpmake.errors import SmpmakeError
@@ -79,7 +79,8 @@ def report(
     """
     from smpmake.reports.document import document
 
-    record = find(one_build(argument, build))
+    name = one_build(argument, build)
+    record = find(name)
     page = document(record)
     if trace is not None:
         from smpmake.reports.trace import trace as make_trace
@@ -101,7 +102,12 @@ def report(
 
         for line in make_page(page, look(most=120), rows):
             click.echo(line)
-    return 0 if fail_under is None else _verdict(page, fail_under)
+    if fail_under is None:
+        return 0
+    if name == "last" and (later := later_than(record)):
+        say(f"--fail-under {fail_under:g} passes: {later}")
+        return 0
+    return _verdict(page, fail_under)
 
 
 def _verdict(page: Document, wanted: float) -> int:

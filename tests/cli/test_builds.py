@@ -14,6 +14,7 @@ from smpmake.history import History, Recorder
 from smpmake.records import BuildRecord
 from smpmake.redact import Redactor
 from tests.support.made import build, ran
+from tests.support.space import Space
 
 
 @pytest.mark.parametrize(
@@ -117,3 +118,32 @@ def test_builds_of_different_things_are_compared_with_a_word_about_it(
     assert parsed(["compare", "1", "3"]) == 0
     first = capsys.readouterr().out.partition("\n")[0]
     assert first == f"These are builds of different folders: {tmp_path} and /elsewhere"
+
+
+def test_a_report_says_that_it_is_not_of_the_last_build(space: Space) -> None:
+    """A gate judges that alone."""
+    space.write({"Makefile": "all: ; gcc -c a.c\nnothing: ; true\nfails: ; exit 3\n", "a.c": ""})
+    assert space.smpmake("make").status == 0
+    assert space.smpmake("report").err == ""
+    for goal, more in (("nothing", ""), ("fails", " and ended with status 2"), ("nothing", "")):
+        space.smpmake("make", goal)
+        later = f"the last build here, `make {goal}`, called no known tool{more}"
+        for command in ("report", "why"):
+            assert space.smpmake(command).err == f"smpmake: {later}: this is build 1 before it\n"
+        gate = space.smpmake("report", "--fail-under", "99")
+        assert (gate.status, gate.err.splitlines()[-1]) == (
+            0,
+            f"smpmake: --fail-under 99 passes: {later}",
+        )
+        assert space.smpmake("report", "1").err == ""
+    assert space.smpmake("make").status == 0
+    assert space.smpmake("report").err == ""
+
+
+def test_a_report_of_another_folder_says_so(space: Space, tmp_path: Path) -> None:
+    space.write({"Makefile": "all: ; gcc -c a.c\n", "a.c": ""})
+    assert space.smpmake("make").status == 0
+    done = space.smpmake("-C", str(tmp_path), "report")
+    assert done.err == (
+        f"smpmake: no build of {tmp_path} is in the history: this is build 1, in {space.folder}\n"
+    )
