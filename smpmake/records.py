@@ -20,6 +20,7 @@ class WhyNot(enum.StrEnum):
     parallel-driver  something ran its commands in parallel already.
     no-jobs          smpmake ran no command in parallel.
     short            starting and ending is too much of it.
+    remembered       earlier builds had done a part of it.
     busy             others wanted too much of the machine.
     """
 
@@ -30,6 +31,7 @@ class WhyNot(enum.StrEnum):
     PARALLEL_DRIVER = "parallel-driver"
     NO_JOBS = "no-jobs"
     SHORT = "short"
+    REMEMBERED = "remembered"
     BUSY = "busy"
 
 

@@ -150,6 +150,8 @@ def untold(why_not: str, *, wanted: float, parallel: str) -> str:
             f"the machine was busy (others: {percent(wanted)}), so how much smpmake helped cannot "
             "be told; `smpmake bench` measures it"
         )
+    if why_not == WhyNot.REMEMBERED:
+        return "earlier builds had done a part of it, so how much smpmake helped cannot be told"
     if why_not == WhyNot.PARALLEL_DRIVER:
         return f"{parallel} is parallel already, so how much smpmake helped cannot be told"
     if why_not == WhyNot.NO_JOBS:

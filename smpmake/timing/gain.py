@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from smpmake.records import BuildRecord, WhyNot
+from smpmake.records import GIVEN_BACK, BuildRecord, WhyNot
 
 _SHORTEST: Final = 2.0  # s: below, starting and ending is too much of it
 _LAST_SIGNAL: Final = 64
+_FEW: Final = 0.1  # share of the commands whose results may be given back: their work is not known
 
 
 class Ends(NamedTuple):
@@ -52,6 +53,9 @@ def why_not(record: BuildRecord, wall: float, *, deferred: int, parallel: str, b
         return WhyNot.NO_JOBS
     if wall < _SHORTEST:
         return WhyNot.SHORT
+    given = sum(command.detail == GIVEN_BACK for command in record.commands)
+    if given > _FEW * deferred:
+        return WhyNot.REMEMBERED
     return WhyNot.BUSY if busy else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from smpmake import units
-from smpmake.records import FIELDS, Failure, Sample, from_row, to_row
+from smpmake.records import FIELDS, GIVEN_BACK, Failure, Sample, from_row, to_row
 from smpmake.reports import summary
 from smpmake.timing import analyse, ancestors_share, explore
 from tests.support.made import S, build, command, ran
@@ -122,3 +122,14 @@ def test_what_if_has_this_machines_own_size() -> None:
     made = build(*jobs, wall=2, cpus=6)
     sizes = [size for size, _ in explore(made, analyse(made)).what_if]
     assert 6 in sizes and sizes == sorted(sizes)
+
+
+def test_nobody_is_told_a_speed_up_that_earlier_builds_have_made() -> None:
+    """What results took that are given back is not known: the plain build would do it all."""
+    jobs = [ran(n, 0, 0, 4, slot=n % 2) for n in range(20)]
+    assert analyse(build(*jobs, wall=4)).why_not == ""
+    for job in jobs[:2]:
+        job.detail = GIVEN_BACK
+    assert analyse(build(*jobs, wall=4)).why_not == ""
+    jobs[2].detail = GIVEN_BACK
+    assert analyse(build(*jobs, wall=4)).why_not == "remembered"
