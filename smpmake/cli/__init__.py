@@ -93,6 +93,9 @@ def guarded(call: Callable[[], Any]) -> int:
     except ENDINGS as error:
         return by_signal(error)
     except OSError as error:
+        if error.errno == errno.ENOENT and _is_nowhere():
+            say("the current folder is gone: change to another one")
+            return FAULT
         if error.errno not in _FULL:
             raise
         say(f"the answer could not be written: {error.strerror}")
@@ -101,3 +104,11 @@ def guarded(call: Callable[[], Any]) -> int:
         say(str(error))
         return FAULT
     return status if isinstance(status, int) else 0
+
+
+def _is_nowhere() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False

@@ -556,3 +556,22 @@ def test_an_interrupted_command_is_ended_by_the_signal(
     monkeypatch.setattr(click.Command, "invoke", interrupted)
     status = guarded(lambda: parsed([word]))
     assert isinstance(status, BySignal) and status == 128 + signal.SIGINT
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["report", "history", "why", "doctor", "compare", "export ninja", "check make", "serve"],
+)
+def test_a_folder_that_has_been_removed(tmp_path: Path, words: str) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", str(gone), SMPMAKE, *words.split()],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr == "smpmake: the current folder is gone: change to another one\n"
