@@ -266,7 +266,7 @@ def _unknown(key: str) -> str:
 
     near = difflib.get_close_matches(key, KEYS, 1, _NEAR)
     hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"unknown key '{key}'{hint} (known: {', '.join((*sorted(KEYS), 'tools'))})"
+    return f"unknown key '{key}'{hint} (known: {', '.join(sorted((*KEYS, 'check', 'tools')))})"
 
 
 def _parsed(data: bytes, path: Path) -> dict[str, Any]:
@@ -328,7 +328,7 @@ def told(settings: Settings) -> Iterator[str]:
         value = getattr(settings, option.name)
         if value == getattr(usual, option.name):
             continue
-        key = option.name.replace("_", "-")
+        key = option.keys[0] if option.keys else option.name.replace("_", "-")
         if isinstance(value, bool):
             yield key if value else f"no-{key}"
         elif isinstance(value, tuple):

@@ -432,6 +432,9 @@ class Gone(NamedTuple):
         return f"{name} is gone: {self.why}"
 
 
+#: Variables that are no option of a build's.
+OTHER_VARIABLES: Final = ("SMPMAKE_STATUS", "SMPMAKE_STATUS_INTERVAL", "SMPMAKE_SERVER")
+
 GONE: Final = (
     Gone("--affinity", "SMPMAKE_AFFINITY", "affinity", "the system places jobs on CPUs itself"),
     Gone(

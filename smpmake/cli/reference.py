@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from smpmake.options import OPTIONS, Option
+from smpmake.options import OPTIONS, OTHER_VARIABLES, Option
 
-#: Variables that are no option of a build's.
-_OTHERS: Final = {
-    "SMPMAKE_STATUS": "Show this text as the status line, as NINJA_STATUS does for ninja; empty: no"
-    " status line.",
-    "SMPMAKE_STATUS_INTERVAL": "Print a status line every so many seconds where there is no"
-    " terminal; 0: none.",
-    "SMPMAKE_SERVER": "Take the server of this name, as --socket does.",
-}
+_OTHERS: Final = (
+    "Show this text as the status line, as NINJA_STATUS does for ninja; empty: no status line.",
+    "Print a status line every so many seconds where there is no terminal; 0: none.",
+    "Take the server of this name, as --socket does.",
+)
 
 
 class Row(NamedTuple):
@@ -36,7 +33,9 @@ class Row(NamedTuple):
 def variables() -> list[Row]:
     """Of the environment, by name."""
     rows = [_row(option, option.variables[0]) for option in OPTIONS if option.variables]
-    rows += [Row(name, "text", "", "", text) for name, text in _OTHERS.items()]
+    rows += [
+        Row(name, "text", "", "", text) for name, text in zip(OTHER_VARIABLES, _OTHERS, strict=True)
+    ]
     return sorted(rows)
 
 
@@ -65,7 +64,7 @@ def markdown() -> Iterator[str]:
         names = (_words(option), option.variables[:1], option.keys[:1])
         cells = (", ".join(f"`{name}`" for name in each) for each in names)
         yield f"| {' | '.join(cells)} | {_told(option)} |"
-    for name, text in _OTHERS.items():
+    for name, text in zip(OTHER_VARIABLES, _OTHERS, strict=True):
         yield f"| | `{name}` | | {text} |"
 
 

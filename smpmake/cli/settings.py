@@ -8,10 +8,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from smpmake.config import Settings, load
 from smpmake.console import say
+from smpmake.options import GONE, OPTIONS, OTHER_VARIABLES
+
+#: What the environment may say behind this, old names and what is gone too.
+_OURS: Final = "SMPMAKE_"
+_KNOWN: Final = frozenset(
+    name.removeprefix(_OURS)
+    for names in (
+        *(option.variables for option in OPTIONS),
+        *((each.variable,) for each in GONE),
+        OTHER_VARIABLES,
+    )
+    for name in names
+)
 
 
 def settings_from(given: Mapping[str, Any]) -> Settings:
@@ -29,6 +42,7 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
     settings = settings.with_given(said, os.environ)
     for notice in settings.notices if settings.verbosity >= 0 else ():
         say(notice)
+    _tell_misspelt(os.environ)
     if settings.engine != "local":
         from smpmake.cluster.discovery import discover
 
@@ -41,7 +55,23 @@ def settings_of_build(given: Mapping[str, Any]) -> Settings:
     settings = settings_from(given)
     status = os.environ.get("SMPMAKE_STATUS", settings.status)
     if status:
-        from smpmake.status.template import Wording
+        from smpmake.status.template import StatusFormatError, Wording
 
-        Wording(status)
+        try:
+            Wording(status)
+        except StatusFormatError as error:
+            place = "SMPMAKE_STATUS" if "SMPMAKE_STATUS" in os.environ else "the setting 'status'"
+            raise StatusFormatError(f"{place}: {error}") from None
     return settings._replace(status=status)
+
+
+def _tell_misspelt(environ: Mapping[str, str]) -> None:
+    """A variable that is nearly one of ours does nothing; others' may begin as ours do."""
+    for name in environ:
+        own = name.removeprefix(_OURS)
+        if own == name or own in _KNOWN:
+            continue
+        from smpmake.cli.hints import nearest
+
+        for meant in nearest(own, _KNOWN):
+            say(f"{name} is no variable of smpmake: did you mean {_OURS}{meant}?")

@@ -127,9 +127,7 @@ class Template:
         for found in re.finditer(r"%(.?)", text, re.DOTALL):
             if found[1] not in _PLACES:
                 known = " ".join(f"%{place}" for place in _PLACES)
-                raise StatusFormatError(
-                    f"SMPMAKE_STATUS: '{found[0]}' is no placeholder (known: {known})"
-                )
+                raise StatusFormatError(f"'{found[0]}' is no placeholder (known: {known})")
         # One line it must be, and no more than text: it goes to a terminal.
         self._text = "".join(c if c.isprintable() else " " for c in text)
 

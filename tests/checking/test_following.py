@@ -240,6 +240,7 @@ def test_a_command_in_the_background(tmp_path: Path) -> None:
 def test_a_build_that_changes_what_lies_elsewhere_is_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    require_overlays()
     other = Path.home() / f".smpmake-test-{os.getpid()}"
     makefile = f"all: gen.h o\no:\n\techo 1 >>{other}; cat gen.h >$@\n{GEN}"
     try:

@@ -13,6 +13,7 @@ import pytest
 
 from smpmake.checking import watch
 from tests.checking.makefiles import GEN
+from tests.checking.overlays import require_overlays
 from tests.support import needs
 from tests.support.space import SMPMAKE, Space
 
@@ -210,6 +211,7 @@ def test_a_makefile_that_a_recipe_makes_is_mended_at_its_source(space: Space) ->
 
 
 def test_the_document(space: Space) -> None:
+    require_overlays()
     space.write({"Makefile": f"all: gen.h o\no:\n\tcat gen.h >$@\n{GEN}"})
     done = space.run(SMPMAKE, "check", "--json", "found.json", "make")
     assert done.status == 4

@@ -279,7 +279,7 @@ def test_project_file_wins_over_the_users_and_lists_add_up(
     ("text", "words"),
     [
         ("job = 3", ["unknown key 'job'", "did you mean 'jobs'?"]),
-        ("color-scheme = 3", ["unknown key 'color-scheme' (known: color"]),
+        ("color-scheme = 3", ["unknown key 'color-scheme' (known: check, color"]),
         ("keep_going = true", ["unknown key 'keep_going'", "did you mean 'keep-going'?"]),
         ("jobs = -1", ["'jobs' is -1", "whole number"]),
         ("jobs = true", ["'jobs' is True"]),
@@ -575,3 +575,26 @@ def test_a_folder_that_has_been_removed(tmp_path: Path, words: str) -> None:
     )
     assert (done.returncode, done.stdout) == (125, "")
     assert done.stderr == "smpmake: the current folder is gone: change to another one\n"
+
+
+def test_a_misspelt_variable_is_told(space: Space) -> None:
+    """It does nothing; variables of others that begin the same are none of ours."""
+    done = space.smpmake("true", SMPMAKE_JOSB="3", SMPMAKE_TESTS_FULL="1", SMPMAKE_SERVER="x")
+    assert done.err == (
+        "smpmake: SMPMAKE_JOSB is no variable of smpmake: did you mean SMPMAKE_JOBS?\n"
+    )
+
+
+def test_a_status_format_is_told_where_it_stands(space: Space) -> None:
+    wrong = "'%z' is no placeholder (known: "
+    assert space.smpmake("true", SMPMAKE_STATUS="%z").err.startswith(
+        f"smpmake: SMPMAKE_STATUS: {wrong}"
+    )
+    space.write({".smpmake.toml": "status = '%z'\n"})
+    assert space.smpmake("true").err.startswith(f"smpmake: the setting 'status': {wrong}")
+
+
+def test_settings_are_told_by_their_options(space: Space) -> None:
+    space.write({"a.c": ""})
+    assert space.smpmake("--output-sync=serial", "sh", "-c", "gcc -c a.c").status == 0
+    assert "output-sync=serial" in space.smpmake("report").out
