@@ -52,6 +52,14 @@ void remade_gone(const struct stat *info)
 		}
 }
 
+int remade_knows(const struct stat *info)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_at(&list[i], info))
+			return 1;
+	return 0;
+}
+
 int remade_is(const struct stat *info, const struct undo_entry *entry)
 {
 	for (size_t i = 0; i < count; i++)

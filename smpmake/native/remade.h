@@ -18,6 +18,9 @@ void remade_note(const char *path, const struct stat *info, const struct undo_en
 /* A file is not there any more. */
 void remade_gone(const struct stat *info);
 
+/* Whether a file is one of them. */
+int remade_knows(const struct stat *info);
+
 /* Whether a file is the one that `entry` is about, made anew. */
 int remade_is(const struct stat *info, const struct undo_entry *entry);
 

@@ -95,11 +95,13 @@ static void complain_of(const char *path, const char *why)
 	failures++;
 }
 
+/* What was made anew may have the number that another file had. */
 static int is_same(const struct undo_entry *entry, const struct stat *info)
 {
+	if (remade_knows(info))
+		return remade_is(info, entry);
 	return (info->st_ino == entry->inode && major(info->st_dev) == entry->device >> 32 &&
-	        minor(info->st_dev) == (entry->device & 0xffffffffu)) ||
-	       remade_is(info, entry);
+	        minor(info->st_dev) == (entry->device & 0xffffffffu));
 }
 
 static struct timespec spec(int64_t ns)

@@ -28,6 +28,13 @@ SHAPES = {
         3,
     ),
     "a-second-name-of-a-link": ([["0", "link", "d/c", "d/e"], ["1", "rmtree", "d", "a"]], 1),
+    "a-number-that-another-file-has-now": (
+        [
+            *(["0", "up", "a", "a"], ["1", "rename", "d/a/c", "d/c"], ["1", "rename up", "a", "d"]),
+            *(["0", "rmtree", "d", "a"], ["1", "owner", "d", "e"]),
+        ],
+        5,
+    ),
     "exchanged-with-what-is-gone": (
         [["1", "append", "c", "a"], ["1", "exchange", "e", "c"], ["1", "remove", "e", "a"]],
         0,
