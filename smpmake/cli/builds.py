@@ -120,11 +120,12 @@ def build_and_path(words: Sequence[str], option: int | str | None) -> tuple[int 
     return one_build(first, option), rest[0] if rest else None
 
 
-def find(name: int | str) -> BuildRecord:
+def find(name: int | str, *, tells: bool = False) -> BuildRecord:
     """The build.  `last` means this folder's, or where there is none the last at all.
 
-    Builds that ran no tool do not count there (a typo, a make that found all up to date); it is
-    said if one came later.
+    Builds that ran no tool do not count there (a typo, a make that found all up to date).
+
+    tells  whether it says so if one came later, or if the build is of another folder.
     """
     history = History()
     if isinstance(name, int):
@@ -146,10 +147,10 @@ def find(name: int | str) -> BuildRecord:
         raise NoBuildError(f"{place} {count} in which a tool was run (smpmake history lists all)")
     record = history.load(heads[back].id)
     assert record is not None
-    if not here:
+    if tells and not here:
         where = f"build {record.id}, in {record.cwd}"
         say(f"no build of {os.getcwd()} is in the history: this is {where}")
-    elif back == 0 and (later := later_than(record)):
+    elif tells and back == 0 and (later := later_than(record)):
         say(f"{later}: this is build {record.id} before it")
     return record
 
@@ -165,7 +166,8 @@ def later_than(record: BuildRecord) -> str:
         found.append((idle.ended, f"`{idle.command}`, called no known tool"))
     for head in History().heads(record.cwd, limit=1):
         if head.id > record.id:
-            how = f"called no known tool and ended with status {head.status}"
+            status = f" and ended with status {head.status}" if head.status else ""
+            how = f"called no known tool{status}"
             found.append((head.wall_clock, f"`{shlex.join(head.command)}`, {how}"))
     _, text = max(found)
     return f"the last build here, {text}" if text else ""

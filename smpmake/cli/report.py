@@ -80,7 +80,7 @@ def report(
     from smpmake.reports.document import document
 
     name = one_build(argument, build)
-    record = find(name)
+    record = find(name, tells=True)
     page = document(record)
     if trace is not None:
         from smpmake.reports.trace import trace as make_trace

@@ -31,7 +31,7 @@ def why(words: tuple[str, ...], everything: bool, as_json: bool, build: int | st
     from smpmake.reports import why as report
 
     named, path = build_and_path(words, build)
-    record = find(named)
+    record = find(named, tells=True)
     if as_json:
         page = report.document(record, os.path.abspath(path) if path is not None else None)
         click.echo(json.dumps(page, indent=1))
