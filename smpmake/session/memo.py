@@ -51,7 +51,7 @@ SENTENCES: Final = {
     layout.MEMO_UNREADABLE: "smpmake could not read a file that it names",
     layout.MEMO_STORE: "smpmake could not use the store",
     layout.MEMO_LIMIT: "a limit is set on the size of files",
-    layout.MEMO_UNKNOWN: "smpmake saw this command for the first time",
+    layout.MEMO_UNKNOWN: "no result of this command was remembered yet",
     layout.MEMO_FILE: "a file that it reads has changed",
     layout.MEMO_APPEARED: "a file is there now that was not",
     layout.MEMO_FOLDER: "a folder or link has changed",

@@ -47,6 +47,8 @@ def why_not(record: BuildRecord, wall: float, *, deferred: int, parallel: str, b
     early = of_end(record)
     if early:
         return early
+    if record.known_status is None and any(c.state == "failed" for c in record.commands):
+        return WhyNot.FAILED
     if parallel:
         return WhyNot.PARALLEL_DRIVER
     if not deferred:

@@ -11,6 +11,7 @@ import pytest
 from smpmake.records import BuildRecord, Failure
 from smpmake.reports import comparison, ending, github, summary, terminal
 from smpmake.reports.document import document
+from smpmake.reports.headline import headline
 from smpmake.reports.html import html
 from smpmake.timing import analyse
 from tests.reports.test_html import Read
@@ -237,3 +238,14 @@ def test_the_summary_is_folded_on_a_terminal(space: Space, columns: int) -> None
     assert any(line.startswith("  slowest ") for line in lines)
     assert any(line.startswith(" " * 13) for line in lines)
     assert all(len(line) <= columns for line in lines), lines
+
+
+def test_a_build_of_shims_whose_status_nobody_heard() -> None:
+    """What failed in it is known all the same."""
+    record = build(ran(0, 0, 0, 5), ran(1, 0, 0, 5, slot=1, state="failed", status=1), wall=6)
+    record.by_shims = True
+    page = document(record)
+    assert headline(page) == "ran for 6.0 s; 1 command failed"
+    assert (page["figures"]["why_not"], page["figures"]["speedup"]) == ("failed", None)
+    record.commands.pop()
+    assert headline(document(record)).startswith("built in 6.0 s")
