@@ -24,8 +24,9 @@ def headline(document: Document) -> str:
         return f"{driver} ran for {took}, until smpmake was killed"
     if build["status"]:
         return of_document(document)
-    if build["status"] is None and figures["failed"]:  # nobody heard how its driver ended
-        commands = f"{figures['failed']} command{'s' if figures['failed'] > 1 else ''}"
+    wrong = sum(not failure["reported"] for failure in document["failures"])
+    if build["status"] is None and wrong:  # nobody heard how its driver ended
+        commands = f"{wrong} command{'s' if wrong > 1 else ''}"
         return f"ran for {seconds(figures['wall'])}; {commands} failed"
     gained = told(document)
     if gained is None:

@@ -47,7 +47,7 @@ def why_not(record: BuildRecord, wall: float, *, deferred: int, parallel: str, b
     early = of_end(record)
     if early:
         return early
-    if record.known_status is None and any(c.state == "failed" for c in record.commands):
+    if record.known_status is None and record.failures:
         return WhyNot.FAILED
     if parallel:
         return WhyNot.PARALLEL_DRIVER
