@@ -412,12 +412,17 @@ static void undo_flags(const struct item *item)
 		complain_of(item->path, strerror(errno));
 }
 
-/* Of each file the oldest entry counts, which comes last. */
-static void set_older_flags(const struct item *item)
+static int has_flags_of(const struct undo_entry *entry, const struct undo_entry *older)
+{
+	return older->kind == UNDO_FLAGS && older->inode == entry->inode &&
+	       older->device == entry->device;
+}
+
+static void keep_from_change(const struct item *item)
 {
 	struct stat info;
-	if (lstat(item->path, &info) == 0 && is_it(item, &info) &&
-	    set_flags(item->path, ~0u, (unsigned)item->entry->bytes) != 0)
+	if (finds(item, &info) &&
+	    set_flags(item->path, 0, (unsigned)item->entry->bytes & IN_THE_WAY) != 0)
 		complain_of(item->path, strerror(errno));
 }
 
@@ -546,7 +551,12 @@ int take_back(const char *folder, enum undo_extent extent)
 		const struct item *item = &j.items[i];
 		if (item->entry->kind != UNDO_FLAGS || !is_undone(item, known, point))
 			continue;
-		set_older_flags(item);
+		size_t older = i + 1; /* of each file the oldest entry counts */
+		while (older < j.count && !(is_undone(&j.items[older], known, point) &&
+		                            has_flags_of(item->entry, j.items[older].entry)))
+			older++;
+		if (older == j.count && item->entry->bytes & IN_THE_WAY)
+			keep_from_change(item);
 		undo_is_done(&j, item);
 	}
 	for (size_t i = 0; i < j.count && extent == UNDO_STOP; i++) {

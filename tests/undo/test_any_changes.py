@@ -35,6 +35,10 @@ SHAPES = {
         ],
         5,
     ),
+    "flags-by-two-names": (
+        [["1", "rename", "e", "c"], ["0", "flags", "c/d", "a"], ["1", "flags", "a", "e"]],
+        0,
+    ),
     "exchanged-with-what-is-gone": (
         [["1", "append", "c", "a"], ["1", "exchange", "e", "c"], ["1", "remove", "e", "a"]],
         0,
