@@ -241,6 +241,7 @@ CASES: Sequence[Case] = (
         ignored=(
             r"ninja_log",
             r"ninja_deps",
+            "stdout",  # of two at once either may end first
         ),
         needs=("ninja",),
     ),
