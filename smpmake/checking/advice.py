@@ -301,9 +301,9 @@ def _name_of(met: Meeting | None, finding: Finding) -> str:
 
 
 def _line(met: Meeting, kind: Kind, readers: Sequence[str], other: str, path: str) -> Line:
-    only_order = kind in (Kind.FOLDER, Kind.REMOVES) or _is_never_made(met.make, other)
-    if kind is Kind.CLEARS:  # make looks whether a target is there before what it has to come after
-        only_order = False
+    only_order = kind in (Kind.FOLDER, Kind.REMOVES)
+    if kind is not Kind.CLEARS:  # there make would look for the target before that is removed
+        only_order |= _is_never_made(met.make, other)
     bar = "| " if only_order else ""
     needed, needing = _word(other), " ".join(map(_word, readers))
     if kind is Kind.REMOVES:

@@ -15,17 +15,24 @@ from smpmake.checking.advice import Advice, edited
 from smpmake.checking.events import Build, build_of, canonical
 from smpmake.checking.findings import Finding, findings, is_litter
 from smpmake.checking.order import Order
-from smpmake.checking.trial import NoTrialError, changes_of, in_overlay, put_lists, sum_of_file
+from smpmake.checking.trial import (
+    CLEAR,
+    Changes,
+    NoTrialError,
+    changes_of,
+    in_overlay,
+    put_lists,
+    sum_of_file,
+    sums_of,
+)
 from smpmake.checking.watch import run, serial
 
 #: Folder, notes, names of builds, what make is told besides, and the build's command.
-_FOLLOW: Final = """
+_FOLLOW: Final = f"""
 cd "$1" || exit 125
 notes=$2 builds=$3 other=$4; shift 4
 if [ "$builds" != usual ]; then
-    xargs -0 -r rm -f -- <"$notes/gone"
-    xargs -0 -r rmdir -- <"$notes/folders" 2>/dev/null
-    xargs -0 -r touch -h -c -d @1 -- <"$notes/old" 2>/dev/null
+{CLEAR}
     while read -r name; do
         read -r file && cp -p -- "$name" "$file" || exit 125
     done <"$notes/edits"
@@ -137,9 +144,9 @@ class _Trials:
     """Builds of one command in overlays of one tree."""
 
     def __init__(self, build: Build, command: Sequence[str], top: str) -> None:
-        self._build, self._command, self._top = build, serial(command), top
+        self._command, self._top = serial(command), top
         self._before = {e.path for e in build.events if os.path.lexists(e.path)}
-        changes = changes_of(build, top, None)
+        self._changes = changes = changes_of(build, top, None)
         made = [path for path in (*changes.made, *changes.folders) if os.path.exists(path)]
         self._made = {p: sum_of_file(p) if os.path.isfile(p) else "" for p in made}
         versions = [make.said.version for make in build.makes if make.said is not None]
@@ -202,7 +209,7 @@ class _Trials:
         self, names: Sequence[str], advices: Sequence[Advice], wanted: Sequence[str], more: str = ""
     ) -> list[_Seen]:
         """Runs the command in an overlay, once for each name.  Raises NoTrialError."""
-        with _notes(self._build, advices, self._top, wanted) as notes:
+        with _notes(self._changes, advices, wanted) as notes:
             words = ["sh", "-c", _FOLLOW, "sh", self._top, str(notes), " ".join(names), more]
             inside = in_overlay([*words, *self._command], self._top, notes)
             watched = run(inside, self._top, quiet=True)
@@ -233,24 +240,21 @@ def _part(build: Build, begin: int, end: int) -> Build:
 
 def _seen(build: Build, note: Path) -> _Seen:
     lines = note.with_suffix(".sums").read_text(errors="surrogateescape").splitlines()
-    pairs = (line.partition(" *") for line in lines)
     return _Seen(
         note.read_text().strip(),
         {(r.make.folder, r.target) for r in build.recipes if r.make is not None and r.target},
         set(os.fsdecode(note.with_suffix(".there").read_bytes()).split("\0")),
-        {path: digest for digest, star, path in pairs if star},
+        sums_of(lines),
         findings(build, Order()),
     )
 
 
 @contextmanager
-def _notes(
-    build: Build, advices: Iterable[Advice], top: str, wanted: Sequence[str]
-) -> Iterator[Path]:
+def _notes(changes: Changes, advices: Iterable[Advice], wanted: Sequence[str]) -> Iterator[Path]:
     """A folder with the lists of a trial and the makefiles as they would be."""
     with tempfile.TemporaryDirectory(prefix="smpmake-follow-") as name:
         path = Path(name)
-        put_lists(path, changes_of(build, top, None), wanted)
+        put_lists(path, changes, wanted)
         edits = edited(each.line.edit for each in advices if each.line.edit is not None)
         with open(path / "edits", "w", errors="surrogateescape") as told:
             for number, (file, lines) in enumerate(edits.items()):

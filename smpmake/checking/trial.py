@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,12 +20,16 @@ from smpmake.errors import SmpmakeError
 #: Files: what goes first, folders that do, what is older than all sources (the build changed it and
 #: it was there before), what is looked at in the end, and where that is told.
 _FILES: Final = ("gone", "folders", "old", "made", "sums")
-_TRY: Final = """
+#: A shell's commands for the first three, which lie in $notes.
+CLEAR: Final = """
+xargs -0 -r rm -f -- <"$notes/gone"
+xargs -0 -r rmdir -- <"$notes/folders" 2>/dev/null
+xargs -0 -r touch -h -c -d @1 -- <"$notes/old" 2>/dev/null
+"""
+_TRY: Final = f"""
 cd "$1" || exit 125
-xargs -0 -r rm -f -- <"$2/gone"
-xargs -0 -r rmdir -- <"$2/folders" 2>/dev/null
-xargs -0 -r touch -h -c -d @1 -- <"$2/old" 2>/dev/null
 start=$1 notes=$2; shift 2
+{CLEAR}
 echo begun >"$notes/sums"
 "$@"
 status=$?
@@ -95,8 +99,7 @@ def attempt(
             raise NoTrialError(
                 "smpmake cannot mount an overlay here: use --clean COMMAND, or be root"
             )
-    pairs = (line.partition(" *") for line in told[1:])
-    return Trial(build_of(watched), {path: digest for digest, star, path in pairs if star})
+    return Trial(build_of(watched), sums_of(told[1:]))
 
 
 def in_overlay(words: Sequence[str], top: str, notes: Path) -> list[str]:
@@ -148,6 +151,12 @@ def put_lists(notes: Path, changes: Changes, wanted: Sequence[str]) -> None:
     lists = (*changes, wanted, ())
     for file, entries in zip(_FILES, lists, strict=True):
         (notes / file).write_bytes(b"".join(os.fsencode(entry) + b"\0" for entry in entries))
+
+
+def sums_of(lines: Iterable[str]) -> dict[str, str]:
+    """By path, what sha256sum has printed."""
+    pairs = (line.partition(" *") for line in lines)
+    return {path: digest for digest, star, path in pairs if star}
 
 
 def sum_of_file(path: str) -> str:
