@@ -6,7 +6,7 @@ import enum
 import os
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
@@ -103,10 +103,9 @@ def findings(
         known.events.append(event)
         known.is_made |= event.kind in _WRITES and bool(event.recipe.target)
         known.is_folder |= event.kind in "kK"
-    below = _Below(histories)
     found: dict[tuple[Kind, str, int, str, int, str], Finding] = {}
     everything = [*_all(histories, order, order.makers(build.makes))]
-    everything += _gone_folders(histories, below, order)
+    everything += _gone_folders(histories, order)
     everything += _left_behind(build, histories, roots)
     if top:
         declared = Declared(build)
@@ -243,25 +242,20 @@ def _removals(path: str, events: Sequence[Event], order: Order) -> Iterator[Find
             readers.clear()
 
 
-class _Below:
-    """The paths below folders."""
-
-    def __init__(self, paths: Iterable[str]) -> None:
-        self._paths = sorted(paths)
-
-    def of(self, folder: str) -> list[str]:
-        """All below a folder, without itself."""
-        first = bisect_left(self._paths, f"{folder}/")
-        return self._paths[first : bisect_left(self._paths, f"{folder}0", first)]  # behind "/"
+def _below(folder: str, paths: Sequence[str]) -> Sequence[str]:
+    """Those of sorted paths that are below a folder, without itself."""
+    first = bisect_left(paths, f"{folder}/")
+    return paths[first : bisect_left(paths, f"{folder}0", first)]  # "0" is behind "/"
 
 
-def _gone_folders(histories: dict[str, _History], below: _Below, order: Order) -> Iterator[Finding]:
+def _gone_folders(histories: dict[str, _History], order: Order) -> Iterator[Finding]:
     """A folder in which one recipe works and that another, which may come first or last, takes
     away.
     """
+    paths = sorted(histories)
     for path, history in histories.items():
         takers = [e for e in history.events if e.kind in "dx" and e.recipe.target]
-        inside = below.of(path) if takers else []
+        inside = _below(path, paths) if takers else []
         if not takers or not (history.is_folder or inside):
             continue
         uses = [e for e in history.events if e.kind in "kK"]

@@ -412,10 +412,18 @@ static void undo_flags(const struct item *item)
 		complain_of(item->path, strerror(errno));
 }
 
-static int has_flags_of(const struct undo_entry *entry, const struct undo_entry *older)
+/* Whether no older entry that is undone, too, has other flags of the same file. */
+static int is_oldest(const struct journal *j, size_t at, const struct promise *known,
+                     struct point point)
 {
-	return older->kind == UNDO_FLAGS && older->inode == entry->inode &&
-	       older->device == entry->device;
+	const struct undo_entry *entry = j->items[at].entry;
+	for (size_t i = at + 1; i < j->count; i++) {
+		const struct undo_entry *older = j->items[i].entry;
+		if (older->kind == UNDO_FLAGS && older->inode == entry->inode &&
+		    older->device == entry->device && is_undone(&j->items[i], known, point))
+			return 0;
+	}
+	return 1;
 }
 
 static void keep_from_change(const struct item *item)
@@ -551,11 +559,7 @@ int take_back(const char *folder, enum undo_extent extent)
 		const struct item *item = &j.items[i];
 		if (item->entry->kind != UNDO_FLAGS || !is_undone(item, known, point))
 			continue;
-		size_t older = i + 1; /* of each file the oldest entry counts */
-		while (older < j.count && !(is_undone(&j.items[older], known, point) &&
-		                            has_flags_of(item->entry, j.items[older].entry)))
-			older++;
-		if (older == j.count && item->entry->bytes & IN_THE_WAY)
+		if (item->entry->bytes & IN_THE_WAY && is_oldest(&j, i, known, point))
 			keep_from_change(item);
 		undo_is_done(&j, item);
 	}

@@ -470,8 +470,8 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 		if (!in_vain) {
 			if (source.kind == UNDO_MOVE && matters_as_name(&target))
 				change_gone(&target, 0);
-			if (flags &
-			    RENAME_WHITEOUT) /* for layers of file systems, which no build is */
+			/* For layers of file systems, which no build is. */
+			if (flags & RENAME_WHITEOUT)
 				undo_commit(source.path);
 			undo_write(&source, target.path);
 		}
