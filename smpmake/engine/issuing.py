@@ -108,6 +108,7 @@ class Issuing:
                 command.programs = self._programs.programs_of(
                     record.program, runs, cwd, environment
                 )
+                self._observer.ask_loader(command, self._programs, environment)
         return command
 
     def replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:

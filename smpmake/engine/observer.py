@@ -6,11 +6,15 @@ which asks nobody and cannot be shown older files: that is seen, not guessed.
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Final
 
+from smpmake import variables
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.command import Command, command_of
+from smpmake.engine.environment import Environment
+from smpmake.engine.programs import Programs
 from smpmake.guard.pending import Pending
 from smpmake.guard.proofs import Identity, Proofs, identity
 from smpmake.guard.traces import Trace, Traces, surprises
@@ -59,6 +63,16 @@ class Observer:
         return command.programs not in self._doubted and all(
             map(self._proofs.has_seen, command.programs)
         )
+
+    def ask_loader(self, command: Command, programs: Programs, environment: Environment) -> None:
+        """Asks of the programs that a command runs, those that nobody has seen with a guard.
+
+        A machine's first link would otherwise be one of which nobody knows what it reads.
+        """
+        guard = environment.get(variables.GUARD)
+        if guard is not None:
+            loaded = functools.partial(programs.loaded_with, guard, environment)
+            self._proofs.ask_about(command.programs or (), loaded)
 
     def has_been_seen(self, tool: bytes, kind: str) -> bool:
         """Whether a tool of which nobody can tell what it runs has done such work."""

@@ -22,7 +22,7 @@ from smpmake.commands.driver_programs import Answer, Choice, read
 from smpmake.commands.families import is_launcher
 from smpmake.commands.launchers import leads_elsewhere
 from smpmake.commands.model import Program
-from smpmake.disk.elf import is_program, is_script
+from smpmake.disk.elf import is_program, is_script, takes_guard
 from smpmake.disk.paths import Paths
 from smpmake.engine.environment import Environment, serial
 
@@ -31,6 +31,11 @@ _PATIENCE: Final = 2.0  # s for an answer; it takes a few ms
 _LONGEST: Final = 1 << 20  # bytes of it
 
 
+#: Has each program's loader say what it would load, a library beside it (ld.so(8)).
+_TELLS: Final = (
+    'library=$1; shift; exec >&2; for program; do printf "\\n= %s\\n" "$program"; '
+    'LD_TRACE_LOADED_OBJECTS=1 LD_PRELOAD=$library "$program" --version; done'
+)
 #: What no program is: a command that runs it is never believed.
 UNKNOWN: Final = ("",)
 #: Asks a driver: its words, the folder that it runs in, its environment; what it prints.
@@ -88,6 +93,24 @@ class Programs:
         path = environment.get("PATH") or ""
         named = (self._launched(path, each.name)[0] for each in programs if each.name)
         return [file for file in named if file and is_script(file)]
+
+    def loaded_with(
+        self, library: str, environment: Environment, programs: Iterable[str]
+    ) -> list[str]:
+        """Those of the programs into which their loader would load a library.
+
+        glibc's says what it would load, and runs nothing.  Any other runs them, with --version, and
+        says nothing.
+        """
+        asked = [each for each in programs if takes_guard(each) and not is_script(each)]
+        words = ["/bin/sh", "-c", _TELLS, "sh", library, *asked]
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            text = self._ask(words, os.fspath(self._folder), serial(environment.blob))
+            loads = f"\t{library} (0x"
+            parts = os.fsdecode(text).split("\n= ")[1:]
+            return [part.partition("\n")[0] for part in parts if f"\n{loads}" in part]
+        return []
 
     def _launched(self, path: str, name: str) -> list[str]:
         """The program of that name; if that is a launcher, also what it launches.  "" for what

@@ -1,8 +1,9 @@
-"""Which programs are known to take a guard: those that have been seen to run with one.
+"""Which programs are known to take a guard: those that have been seen to run with one, and those
+of which their loader says so.
 
 That a file looks as if it did is no proof, and a name is none at all.  A program that was seen is
-remembered beyond the build, as long as its file is the very same: a build's first compile would
-otherwise be one of which nobody knows what it reads.  Another build of the guard begins anew.
+remembered beyond the build, as long as its file is the very same.  Another build of the guard
+begins anew.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -51,11 +52,27 @@ class Proofs:
         self._guard = identity(guard)
         self._file = file
         self._seen: set[Identity] | None = None
+        self._asked: set[Identity] = set()
 
     def has_seen(self, program: str) -> bool:
         """Whether a program, as it is now, has been seen with a guard."""
         itself = identity(program)
         return itself is not None and itself in self._known()
+
+    def ask_about(self, programs: Iterable[str], ask: Callable[[list[str]], Iterable[str]]) -> None:
+        """Has the loader asked about programs that nobody has seen: once about each.
+
+        ask  which of them are loaded with the guard.
+        """
+        unseen = {}
+        for program in programs:
+            itself = identity(program)
+            if itself is not None and not (itself in self._known() or itself in self._asked):
+                unseen[program] = itself
+        if unseen:
+            self._asked.update(unseen.values())
+            # One that was exchanged meanwhile may be another one.
+            self._add({each for each in map(identity, ask(list(unseen))) if each in self._asked})
 
     def add_programs(self, programs: Iterable[str], begun_ns: int) -> bool:
         """Programs have run with a guard.  Returns whether any of them is new.
@@ -63,13 +80,14 @@ class Proofs:
         begun_ns  before which time: a file that has changed since may be another one.
         """
         found = {identity(program) for program in programs}
-        new = {each for each in found if each is not None and each.changed < begun_ns}
-        new -= self._known()
-        if not new:
-            return False
-        self._known().update(new)
-        self._write(new)
-        return True
+        return self._add({each for each in found if each is not None and each.changed < begun_ns})
+
+    def _add(self, found: set[Identity]) -> bool:
+        new = found - self._known()
+        if new:
+            self._known().update(new)
+            self._write(new)
+        return bool(new)
 
     def _known(self) -> set[Identity]:
         if self._seen is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.held import Held
 from tests.support.needs import require
 from tests.support.space import MAIN, Space
 from tests.support.variants import often
@@ -309,6 +310,18 @@ def test_what_was_seen_is_known_in_the_next_build(space: Space) -> None:
     lines = space.programs.read_text().splitlines()
     inodes = {line.split()[6] for line in lines}
     assert {str(os.stat(name).st_ino) for name in ("/usr/bin/gcc", "/usr/bin/as")} <= inodes
+
+
+def test_nobody_who_makes_a_new_file_waits_for_a_machines_first_link(space: Space) -> None:
+    """Of its linker the loader has said that it takes a guard, before the link has run."""
+    held = Held(space)
+    space.forget_programs()
+    script = "gcc -c held.c\ngcc held.o -o p\necho > new.pc\necho > after\n"
+    files = {"held.c": MAIN, "build.sh": script}
+    status, expected = held.serial(files, ["sh", "build.sh"])
+    ended, tree = held.parallel(files, ["sh", "build.sh"])
+    assert (ended.status, tree) == (status, expected), ended.err
+    assert json.loads(space.smpmake("report", "--json").out)["stalls"] == []
 
 
 def test_what_is_no_folder_of_ours_is_done_without(space: Space) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from smpmake import native
 from smpmake.commands import driver_programs
 from smpmake.commands.families import analyse
 from smpmake.commands.model import Invocation
@@ -51,6 +53,11 @@ class Drivers:
         assert real is not None
         self._programs.take_command()
         return self._programs.programs_of(real, meaning.programs, self._cwd, environment)
+
+    def loaded_with(self, library: str, programs: list[str]) -> list[str]:
+        """Those into which the real loader would load a library."""
+        environment = Environment(b"PATH=" + PATH.encode() + b"\0")
+        return self._programs.loaded_with(library, environment, programs)
 
 
 @pytest.fixture
@@ -177,6 +184,21 @@ def test_a_line_runs_what_its_commands_run(drivers: Drivers, tmp_path: Path) -> 
     found = programs.programs_of("/bin/sh", meaning.programs, str(tmp_path), environment)
     assert found is not None
     assert [os.path.basename(each) for each in found] == ["gcc", "cc1", "as"]
+
+
+def test_which_programs_would_be_loaded_with_a_guard(drivers: Drivers, tmp_path: Path) -> None:
+    """None of them runs: what they would do is not done."""
+    source = tmp_path / "writes.c"
+    source.write_text('#include <stdio.h>\nint main(void) { return !fopen("it-ran", "w"); }\n')
+    static = tmp_path / "static.c"
+    static.write_text("void _start(void) { __builtin_trap(); }\n")
+    writes, alone = str(tmp_path / "wri tes"), str(tmp_path / "alone")
+    subprocess.run(["gcc", source, "-o", writes], check=True)
+    subprocess.run(["gcc", "-static", "-nostdlib", static, "-o", alone], check=True)
+    asked = [writes, "/usr/bin/ld", alone, str(tmp_path / "none")]
+    assert drivers.loaded_with(native.guard(), asked) == [writes, "/usr/bin/ld"]
+    assert drivers.loaded_with(f"{tmp_path}/none.so", asked) == []
+    assert list(tmp_path.rglob("it-ran")) == []
 
 
 def test_what_a_driver_prints() -> None:

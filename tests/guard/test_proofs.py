@@ -122,3 +122,33 @@ def test_a_long_list_begins_anew(guard: str, program: Path, file: Path) -> None:
     Proofs(guard, file).add_programs([str(program)], later())
     assert file.stat().st_size < 1 << 12
     assert Proofs(guard, file).has_seen(str(program))
+
+
+def test_a_loader_is_asked_once_about_a_program(guard: str, program: Path, file: Path) -> None:
+    asked: list[list[str]] = []
+
+    def ask(programs: list[str]) -> list[str]:
+        asked.append(programs)
+        return programs[:1]
+
+    other = program.with_name("other")
+    other.write_text("another")
+    proofs = Proofs(guard, file)
+    for _ in range(2):
+        proofs.ask_about([str(program), str(other), "/none"], ask)
+    assert asked == [[str(program), str(other)]]
+    assert proofs.has_seen(str(program))
+    assert not proofs.has_seen(str(other))
+    assert Proofs(guard, file).has_seen(str(program))
+
+
+def test_what_was_exchanged_while_its_loader_was_asked_is_not_known(
+    guard: str, program: Path, file: Path
+) -> None:
+    def ask(programs: list[str]) -> list[str]:
+        program.write_text("another one")
+        return programs
+
+    proofs = Proofs(guard, file)
+    proofs.ask_about([str(program)], ask)
+    assert not proofs.has_seen(str(program))
