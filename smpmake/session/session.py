@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from smpmake import __version__, cpus
+from smpmake import __version__, cpus, variables
 from smpmake.commands import wmake
 from smpmake.commands.model import Reason
 from smpmake.config import Settings
@@ -152,6 +152,8 @@ class Session:
                         )  # what outlived it has had its time
                     self._driver.close(is_undone=not backend.leaves_undoing)
         record.ended = time.monotonic_ns()
+        if self._watching is not None:
+            record.notices += self._watching.notices((record.ended - record.started) / 1e9)
         record.status = self._status(faults)
         if record.runs > 1 and self._interrupts.by is None:
             record.notices.insert(0, self._repetition())
@@ -338,9 +340,12 @@ class Session:
             from smpmake.session.monitor import Watch
 
             self._watching = self._watching or Watch(
-                self.record, self._backend, self._settings, self._sampler, self._turn
+                self.record,
+                *(self._backend, self._settings, self._sampler, self._turn),
+                self._backend.environment[variables.SHIMS],
             )
-            self._watching.watch_driver()
+            assert self._driver is not None
+            self._watching.watch_driver(self._driver.keeper.pid)
         except SHORT as error:
             self.record.notices.append(f"CPU and memory were not watched: {error}")
             return None
