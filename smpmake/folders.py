@@ -126,6 +126,10 @@ def runtime() -> Path | None:
 def _folder(kind: str) -> Path:
     usual = _usual(kind)
     if usual:
+        home = os.environ["HOME"]
+        # Not to be made: packages are built with such a one, so that nothing is written there.
+        if not os.environ.get(f"XDG_{kind.upper()}_HOME") and not os.path.isdir(home):
+            raise _no_home(kind, f"HOME is {home}, which is not there")
         return Path(usual, _NAME)
     from platformdirs.unix import Unix
 
@@ -135,11 +139,15 @@ def _folder(kind: str) -> Path:
     except RuntimeError:
         found = Path()
     if not found.is_absolute():
-        raise NoHomeError(
-            f"there is no home folder for the user's {kind}: HOME is not set, and user "
-            f"{os.getuid()} is not known (set HOME, or XDG_{kind.upper()}_HOME)"
-        )
+        raise _no_home(kind, f"HOME is not set, and user {os.getuid()} is not known")
     return found
+
+
+def _no_home(kind: str, why: str) -> NoHomeError:
+    return NoHomeError(
+        f"there is no home folder for the user's {kind}: {why} "
+        f"(set HOME, or XDG_{kind.upper()}_HOME)"
+    )
 
 
 def _usual(kind: str) -> str:

@@ -140,6 +140,20 @@ def demand_folder(path: str | os.PathLike[str], below: str | os.PathLike[str] = 
     os.close(opened(path, FOLDER, make=True, below=below))
 
 
+def fault_of(folder: Path, remedy: str) -> str:
+    """Why a folder of the user's cannot be used, and what to do; "" if it can, or is to be made."""
+    try:
+        at = opened(folder, FOLDER)
+    except SharedError as error:
+        return f"{error} ({error.remedy or remedy})"
+    except FileNotFoundError:
+        return fault_of(folder.parent, remedy)
+    except OSError as error:
+        return f"{folder}: {error.strerror} ({remedy})"
+    os.close(at)
+    return "" if os.access(folder, os.W_OK) else f"{folder} cannot be written to ({remedy})"
+
+
 def demand_own(folder: str | os.PathLike[str]) -> None:
     """Whether a folder is the user's own, and others cannot write to it, wherever it lies.
 

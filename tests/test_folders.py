@@ -30,9 +30,10 @@ def places() -> list[str]:
     return [str(each()) for each in (folders.user_file, default_path, folders.cache)]
 
 
-def test_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/john doe")
-    home = "/home/john doe/"
+def test_where_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    home = f"{tmp_path}/john doe/"
+    monkeypatch.setenv("HOME", home.rstrip("/"))
+    os.mkdir(home)
     below = [".config/smpmake/config.toml", ".local/state/smpmake/history.db", ".cache/smpmake"]
     assert places() == [home + each for each in below]
     for name in ("CONFIG", "STATE", "CACHE"):
@@ -42,8 +43,10 @@ def test_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "relative", "./a", "~/x"])
-def test_relative_values_are_ignored(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
+def test_relative_values_are_ignored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     expected = places()
     for name in ("CONFIG", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", value)
@@ -81,6 +84,32 @@ def test_no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     known.save()
     assert config.load(tmp_path) == config.Settings()
     assert shims_for(os.environ["PATH"], tmp_path).is_relative_to(tmp_path)
+
+
+def test_a_home_that_is_not_there_is_not_made(space: Space) -> None:
+    for name in ("CONFIG", "STATE", "CACHE"):
+        del space.environment[f"XDG_{name}_HOME"]
+    home = space.root / "nowhere"
+    space.environment["HOME"] = str(home)
+    space.write({"a.c": MAIN})
+    ended = space.smpmake("gcc", "-c", "a.c")
+    assert (ended.status, (space.folder / "a.o").exists()) == (0, True)
+    said = space.smpmake("memo").err
+    assert said.startswith("smpmake: there is no home folder for the user's cache: HOME is ")
+    assert "(set HOME, or XDG_CACHE_HOME)" in said
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("command", ["memo", "doctor"])
+def test_a_cache_that_cannot_be_used_is_named(space: Space, command: str) -> None:
+    cache = space.root / "cache"
+    assert "let XDG_CACHE_HOME" not in space.smpmake(command).out
+    cache.chmod(0o777)
+    assert f"{cache} may be changed by anybody (chmod go-w {cache})" in space.smpmake(command).out
+    shutil.rmtree(cache)
+    cache.write_text("")
+    told = ": Not a directory (let XDG_CACHE_HOME name a folder of yours)"
+    assert told in space.smpmake(command).out
 
 
 def test_shims_that_a_path_could_not_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def doctor(verbose: bool, no_probe: bool, as_json: bool) -> int:
         engine=engine,
         hosts=hosts,
         settings=settings.sources,
+        cache=_cache(),
         history=_history(),
         server=_server(),
         system=_system(),
@@ -101,6 +102,7 @@ class _Seen(NamedTuple):
     engine: str
     hosts: list[str]
     settings: tuple[str, ...]
+    cache: str
     history: str
     server: str
     system: str
@@ -134,6 +136,7 @@ def _show(seen: _Seen) -> None:
     for number, host in enumerate(seen.hosts):
         show(f"{'' if number else 'hosts':9} {host}")
     show(f"settings  {', '.join(seen.settings) or 'no file: all is as it comes'}")
+    show(f"cache     {seen.cache}")
     show(f"history   {seen.history}")
     show(f"server    {seen.server}")
     show(f"system    {seen.system}")
@@ -163,6 +166,7 @@ def _document(seen: _Seen) -> dict[str, Any]:
         "engine": seen.engine,
         "hosts": seen.hosts,
         "settings": list(seen.settings),
+        "cache": seen.cache,
         "history": seen.history,
         "server": seen.server,
         "system": seen.system,
@@ -291,6 +295,17 @@ def _sessions() -> str:
         return f"{base}: {error.strerror}"
     writable = "" if os.access(base, os.W_OK) else ", but it cannot be written to"
     return f"in {base}, {free} free{writable}"
+
+
+def _cache() -> str:
+    from smpmake import folders, private
+
+    try:
+        place = folders.cache()
+        fault = private.fault_of(place, private.ANOTHER_CACHE)
+    except folders.NoHomeError as error:
+        fault = str(error)
+    return f"cannot be used: {fault}" if fault else os.fspath(place)
 
 
 def _history() -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from smpmake import units
+from smpmake import private, units
 from smpmake.session import memo as store
 
 _OFF: Final = "smpmake remembers no results yet: it does when a build runs for the second time."
@@ -36,6 +36,9 @@ def clear() -> None:
 def lines(folder: Path) -> Iterator[str]:
     """What the user is shown of a store."""
     files = list(store.files_of(folder))
+    if fault := private.fault_of(folder, private.ANOTHER_CACHE):
+        yield f"smpmake remembers no results: {fault}"
+        return
     if not files:
         yield _OFF
         return
