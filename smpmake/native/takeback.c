@@ -193,11 +193,17 @@ static int is_it(const struct item *item, const struct stat *info)
 	return is_same(item->entry, info) || is_copied(item->entry, item->path, info);
 }
 
-/* What an entry is about is not where it was: a failure, unless the build itself had made it, and
- * nobody wrote down that it was removed. */
+/* Whether the build itself had made what an entry is about: nobody writes down that such a file is
+ * removed. */
+static int is_the_builds(const struct undo_entry *entry)
+{
+	return entry->born_ns + UNDO_TICK > since_ns;
+}
+
+/* What an entry is about is not where it was: a failure, unless the build itself had made it. */
 static void misses(const struct item *item, const char *path)
 {
-	if (item->entry->born_ns + UNDO_TICK <= since_ns)
+	if (!is_the_builds(item->entry))
 		complain_of(path, "is not there any more, or is another file");
 }
 
@@ -439,10 +445,19 @@ static void keep_from_change(const struct item *item)
 static void undo_move(const struct item *item, unsigned flags)
 {
 	struct stat info;
-	if (lstat(item->other, &info) != 0 || !is_same(item->entry, &info)) {
-		if (lstat(item->path, &info) != 0 || !is_same(item->entry, &info))
+	int is_gone = lstat(item->other, &info) != 0;
+	if (is_gone || !is_same(item->entry, &info)) {
+		int is_there = lstat(item->path, &info) == 0;
+		if (is_there && is_same(item->entry, &info))
+			return; /* it was never moved */
+		if (!(is_there && is_gone && flags == RENAME_EXCHANGE &&
+		      is_the_builds(item->entry)))
 			misses(item, item->other);
-		return; /* else it was never moved */
+		else if (rename(item->path, item->other) == 0) /* the other half */
+			remade_moved(item->path, item->other);
+		else
+			complain_of(item->path, strerror(errno));
+		return;
 	}
 	passing_folder_of(item->path);
 	if (passing_is(item->path) && rmdir(item->path) == 0)

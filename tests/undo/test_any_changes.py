@@ -43,6 +43,13 @@ SHAPES = {
         [["1", "append", "c", "a"], ["1", "exchange", "e", "c"], ["1", "remove", "e", "a"]],
         0,
     ),
+    "exchanged-with-what-was-made-and-is-gone": (
+        [
+            *(["1", "remove", "a", "b"], ["0", "create", "a", "b"]),
+            *(["0", "exchange", "a", "e"], ["1", "remove", "e", "a"]),
+        ],
+        4,
+    ),
     "a-link-whose-other-name-goes": ([["1", "link", "b", "e/c"], ["1", "remove", "b", "a"]], 1),
 }
 

@@ -21,6 +21,7 @@ CASES: Sequence[Case] = (
         cp v.c ' .c'
         gcc -DV=1 -c ' .c' -o ' .o'
         gcc -DV=1 -c v.c -o -x.o
+        : > l  # or ls may look before the shell has made it
         ls | od -c | head -50 > l
         """,
         files=CALLING,
