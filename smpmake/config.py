@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpmake import folders, private
 from smpmake.errors import SmpmakeError
-from smpmake.options import BY_NAME, GONE, KEYS, OPTIONS, Option, ValueUnusableError
+from smpmake.options import BY_NAME, KEYS, OPTIONS, ValueUnusableError
 
 if TYPE_CHECKING:
     from smpmake.commands.custom import Custom
@@ -124,31 +124,15 @@ class Settings(NamedTuple):
         """Whether recipes' lines are jobs, and what prints into files."""
         return self.guard and self.recipes != "off"
 
-    def with_given(self, given: Mapping[str, Any], environ: Mapping[str, str]) -> "Settings":
+    def with_given(self, given: Mapping[str, Any]) -> "Settings":
         """These with what the command line and the variables say, which is `given`, on top."""
         changes = dict(given)
-        notices = list(self.notices)
-        for gone in GONE:
-            if environ.get(gone.variable):
-                notices.append(f"{gone.told(gone.variable)} (remove the variable)")
         for name in given:
             option = BY_NAME[name]
             if option.kind == "list" and option.keys:
                 changes[name] = (*getattr(self, name), *given[name])
-            elif option.gone and given[name] in option.gone:
-                notices.append(_notice_of_value(option.variables[0], option, given[name]))
-                changes[name] = Settings._field_defaults[name]
         verbosity = int(changes.pop("verbose", False)) - int(changes.pop("quiet", False))
-        return self._replace(**changes, verbosity=verbosity, notices=tuple(notices))
-
-
-def _notice_of_value(place: str, option: Option, value: str) -> str:
-    """What to tell a user who still has an older value of `recipes` in a file or a variable."""
-    return (
-        f"{place}: '{value}' of '{option.keys[0]}' is gone: smpmake does not run recipe lines in "
-        "parallel any more that it does not understand; "
-        f"'{Settings._field_defaults[option.name]}' is used (remove the setting)"
-    )
+        return self._replace(**changes, verbosity=verbosity)
 
 
 def merge(settings: Settings, path: Path) -> Settings:
@@ -233,23 +217,14 @@ def _without(
 def _merged(settings: Settings, table: dict[str, Any], place: str) -> Settings:
     """Settings with what a table of a file says."""
     changes: dict[str, Any] = {}
-    notices = list(settings.notices)
     if "tools" in table:
         changes["tools"] = (*_described(table.pop("tools"), place), *settings.tools)
     if "check" in table:
         changes["accepted"] = (*settings.accepted, *_accepted(table.pop("check"), place))
-    gone = {each.key: each for each in GONE}
     for key, value in table.items():
-        if key in gone:
-            quoted = f"'{key}'"
-            notices.append(f"{place}: {gone[key].told(quoted)} (remove the setting)")
-            continue
         option = KEYS.get(key)
         if option is None:
             raise ConfigError(f"{place}: {_unknown(key)}")
-        if option.gone and value in option.gone:
-            notices.append(_notice_of_value(place, option, value))
-            continue
         try:
             found = option.from_file(value)
         except ValueUnusableError as error:
@@ -258,7 +233,7 @@ def _merged(settings: Settings, table: dict[str, Any], place: str) -> Settings:
             found = (*getattr(settings, option.name), *found)
         changes[option.name] = found
     sources = (*settings.sources, place)
-    return settings._replace(**changes, sources=sources, notices=tuple(notices))
+    return settings._replace(**changes, sources=sources)
 
 
 def _unknown(key: str) -> str:

@@ -30,16 +30,14 @@ class Option(NamedTuple):
     help       for the command line.
     words      how it is given on the command line; nothing: it is not.
     off        how a flag is taken back there.
-    old        older words.
-    variables  in the environment, the usual one first; the first that is set counts.
-    keys       in files, the usual one first; nothing: it is not there.
+    variables  in the environment; the first that is set counts.
+    keys       in files; nothing: it is not there.
     metavar    what stands for a value in the help.
     default    what holds without it, for the help.
     choices    the values that it can have.
     least, most  the same of numbers, both included.
     like       a pattern of texts that it can have.
     wanted     the same in words.
-    gone       values of older versions, which a notice tells of.
     builds, servers  whose command line it is on.
     """
 
@@ -48,7 +46,6 @@ class Option(NamedTuple):
     help: str = ""
     words: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
-    old: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     metavar: str = ""
@@ -58,7 +55,6 @@ class Option(NamedTuple):
     most: int = 1 << 62
     like: str = ""
     wanted: str = ""
-    gone: tuple[str, ...] = ()
     builds: bool = True
     servers: bool = True
 
@@ -176,7 +172,6 @@ OPTIONS: Final = (
         variables=("SMPMAKE_RECIPES",),
         keys=("recipes",),
         choices=("off", "understood"),
-        gone=("learned", "all"),
     ),
     Option(
         "memo",
@@ -299,9 +294,8 @@ OPTIONS: Final = (
         " build (serial).",
         default="live",
         words=("--output-sync",),
-        old=("--output",),
-        variables=("SMPMAKE_OUTPUT_SYNC", "SMPMAKE_OUTPUT"),
-        keys=("output-sync", "output"),
+        variables=("SMPMAKE_OUTPUT_SYNC",),
+        keys=("output-sync",),
         choices=OUTPUTS,
         servers=False,
     ),
@@ -415,36 +409,8 @@ KEYS: Final = {key: option for option in OPTIONS for key in option.keys}
 BY_NAME: Final = {option.name: option for option in OPTIONS}
 
 
-class Gone(NamedTuple):
-    """An option that is no more: files and variables that still have it get a notice.
-
-    takes_value  whether a value stood behind it on the command line.
-    """
-
-    word: str
-    variable: str
-    key: str
-    why: str
-    takes_value: bool = False
-
-    def told(self, name: str) -> str:
-        """What to tell a user who gives it."""
-        return f"{name} is gone: {self.why}"
-
-
 #: Variables that are no option of a build's.
 OTHER_VARIABLES: Final = ("SMPMAKE_STATUS", "SMPMAKE_STATUS_INTERVAL", "SMPMAKE_SERVER")
-
-GONE: Final = (
-    Gone("--affinity", "SMPMAKE_AFFINITY", "affinity", "the system places jobs on CPUs itself"),
-    Gone(
-        "--links",
-        "SMPMAKE_LINKS",
-        "links",
-        "links and archives run in parallel, and in place only without a guard (--no-guard)",
-        takes_value=True,
-    ),
-)
 
 
 def of_builds() -> Iterator[Option]:

@@ -41,7 +41,7 @@ def test_every_place_wins_over_the_ones_before(project: Path, tmp_path: Path) ->
     assert settings.foreground == ("a", "b", "c")
     places = (str(user), f"{package}: [tool.smpmake]", str(project / ".smpmake.toml"))
     assert settings.sources == places
-    given = settings.with_given({"jobs": 5, "foreground": ("d",)}, {})
+    given = settings.with_given({"jobs": 5, "foreground": ("d",)})
     assert (given.jobs, given.foreground) == (5, ("a", "b", "c", "d"))
 
 

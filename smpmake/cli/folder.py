@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from smpmake.errors import SmpmakeError
-from smpmake.options import GONE, OPTIONS
+from smpmake.options import OPTIONS
 
 WORD: Final = "-C"
 #: For the help.
@@ -59,8 +59,7 @@ def part(words: Sequence[str]) -> Parted:
 
 
 def _words_with_values() -> set[str]:
-    known = {word for o in OPTIONS if o.kind != "flag" for word in (*o.words, *o.old)}
-    return known | {gone.word for gone in GONE if gone.takes_value}
+    return {word for o in OPTIONS if o.kind != "flag" for word in o.words}
 
 
 def go(words: list[str]) -> list[str]:

@@ -48,7 +48,7 @@ class _Line:
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = words
-        self._options = {w: o for o in of_builds() for w in (*o.words, *o.off, *o.old)}
+        self._options = {w: o for o in of_builds() for w in (*o.words, *o.off)}
         self.given: dict[str, Any] = {}
         self.at = 0
         self.is_ended = False  # by `--`

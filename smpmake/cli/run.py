@@ -10,14 +10,14 @@ import click
 from smpmake.cli import folder
 from smpmake.cli.names import UNNAMED
 from smpmake.cli.values import Value
-from smpmake.options import GONE, Gone, Option, of_builds
+from smpmake.options import Option, of_builds
 
 
 class _Option(click.Option):
     """One of the table's.  Its help has the usual words alone; errors name what was given."""
 
     def __init__(self, option: Option) -> None:
-        words = (*option.words, *option.old)
+        words = option.words
         more: dict[str, Any] = {"type": Value(option)}
         if option.kind == "flag":
             more = {"is_flag": True}
@@ -46,33 +46,14 @@ class _Option(click.Option):
         return self._option.words[-1]
 
 
-class _GoneOption(click.Option):
-    """One that is no more: whoever gives it is told so."""
-
-    def __init__(self, gone: Gone) -> None:
-        def tell(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-            if value is not None:
-                raise click.UsageError(f"{gone.told(gone.word)}; leave the option out", ctx)
-
-        super().__init__(
-            [gone.word],
-            is_flag=not gone.takes_value,
-            default=None,
-            hidden=True,
-            expose_value=False,
-            is_eager=True,
-            callback=tell,
-        )
-
-
 def with_options(
     options: Iterable[Option],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Gives a command options of the table, and those that are gone."""
+    """Gives a command options of the table."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         params = getattr(function, "__click_params__", [])
-        params += [*map(_Option, options), *map(_GoneOption, GONE)][::-1]  # as decorators come
+        params += [*map(_Option, options)][::-1]  # as decorators come
         function.__click_params__ = params  # type: ignore[attr-defined]
         return function
 

@@ -12,15 +12,14 @@ from typing import Any, Final
 
 from smpmake.config import Settings, load
 from smpmake.console import say
-from smpmake.options import GONE, OPTIONS, OTHER_VARIABLES
+from smpmake.options import OPTIONS, OTHER_VARIABLES
 
-#: What the environment may say behind this, old names and what is gone too.
+#: What the environment may say behind this.
 _OURS: Final = "SMPMAKE_"
 _KNOWN: Final = frozenset(
     name.removeprefix(_OURS)
     for names in (
         *(option.variables for option in OPTIONS),
-        *((each.variable,) for each in GONE),
         OTHER_VARIABLES,
     )
     for name in names
@@ -39,7 +38,7 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
 
         families.learn(settings.tools)
     said = {name: value for name, value in given.items() if value is not None and value != ()}
-    settings = settings.with_given(said, os.environ)
+    settings = settings.with_given(said)
     for notice in settings.notices if settings.verbosity >= 0 else ():
         say(notice)
     _tell_misspelt(os.environ)

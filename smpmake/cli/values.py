@@ -23,15 +23,6 @@ class Value(click.ParamType):  # type: ignore[type-arg]  # generic since click 8
         """See click.ParamType."""
         if not isinstance(value, str):
             return value
-        if value in self._option.gone:
-            if variable_of(ctx, param):
-                return value  # Settings.with_given says so
-            raise click.BadParameter(
-                f"'{value}' is gone: smpmake does not run recipe lines in parallel any more that it"
-                " does not understand.  Leave the option out, or give 'understood', the default",
-                ctx,
-                param,
-            )
         try:
             return self._option.from_text(value)
         except ValueUnusableError as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import re
 from pathlib import Path
 from typing import Final
@@ -39,16 +38,11 @@ class KnownSilence:
         self._heard: dict[str, bool] = {}
         self._changed = False
         self._path: Path | None = None
-        self._older: Path | None = None
         try:
             self._path = folders.of_project(project, ".silence", base)
-            older = folders.of_project(project, ".recipes", base)
         except folders.NoHomeError:
             return
-        if os.path.exists(older):
-            self._older, self._changed = older, True
-            self._silent = _rows_of_older(_lines_of(older))
-        for line in _lines_of(self._path):
+        for line in private.lines_of(self._path, private.LEARNS_NOTHING, private.ANOTHER_STATE):
             digest, _, silent = line.partition(" ")
             if len(digest) == 32 and silent in ("0", "1"):
                 self._silent[digest] = silent == "1"
@@ -83,20 +77,15 @@ class KnownSilence:
         self.forget_new()
 
     def save(self) -> None:
-        """Writes the file, whole or not at all; then the file of an older version goes."""
+        """Writes the file, whole or not at all."""
         if not self._changed or self._path is None:
             return
         self._changed = False
         rows = list(self._silent.items())[-_MOST:]
-        try:
-            if rows:
-                folders.replace_file(
-                    self._path, [f"{digest} {int(silent)}\n" for digest, silent in rows]
-                )
-            if self._older is not None:
-                self._older.unlink(missing_ok=True)
-        except OSError:
-            return  # then the next build hears it again
+        with contextlib.suppress(OSError):  # then the next build hears it again
+            folders.replace_file(
+                self._path, [f"{digest} {int(silent)}\n" for digest, silent in rows]
+            )
 
 
 def digest_in_environment(cwd: bytes, argv: bytes, env: bytes) -> str:
@@ -109,20 +98,3 @@ def digest_in_environment(cwd: bytes, argv: bytes, env: bytes) -> str:
 def _digest_of_environment(env: bytes) -> bytes:
     variables = sorted(each for each in env.split(b"\0") if not _PASSING.match(each))
     return sha256(b"\0".join(variables)).digest()
-
-
-def _lines_of(path: Path) -> list[str]:
-    return private.lines_of(path, private.LEARNS_NOTHING, private.ANOTHER_STATE)
-
-
-def _rows_of_older(lines: list[str]) -> dict[str, bool]:
-    """What older versions wrote, among more: lines of JSON, of which [digest, 0 or 1] count."""
-    import json  # once a project
-
-    found: dict[str, bool] = {}
-    with contextlib.suppress(ValueError, TypeError, LookupError, RecursionError):
-        for line in lines[2:]:
-            row = json.loads(line)
-            if len(row) == 2 and isinstance(row[0], str) and len(row[0]) == 32:
-                found[row[0]] = bool(row[1])
-    return found

@@ -123,7 +123,6 @@ def test_help_and_version(space: Space) -> None:
         (["-j", "-1", "make"], ["-j", "'-1'", "0 for all usable CPUs"]),
         (["-j", "many", "make"], ["'many'", "1 to 4096", "0 for all usable CPUs"]),
         (["--color", "perhaps", "make"], ["perhaps", "always", "never"]),
-        (["--affinity", "make"], ["--affinity is gone: the system places jobs"]),
         (["--links=defer", "make"], ["--links is gone: links and archives run in parallel"]),
         (["--no-such-option", "make"], ["--no-such-option"]),
         (["-j4"], ["COMMAND"]),
@@ -169,8 +168,8 @@ def test_errors_name_what_was_typed(space: Space, arguments: list[str], name: st
             "--jobs: 'x' must be a whole number from 1 to 4096, or 0 for all",
         ),
         (["make"], {"SMPMAKE_JOBS": "x"}, "SMPMAKE_JOBS: 'x' must be a whole number from 1 to"),
-        (["--output=x", "make"], {}, '--output-sync: \'x\' must be one of "live", "serial" ('),
-        (["make"], {"SMPMAKE_OUTPUT": "x"}, "SMPMAKE_OUTPUT: 'x' must be one of"),
+        (["--output-sync=x", "make"], {}, '--output-sync: \'x\' must be one of "live", "serial" ('),
+        (["make"], {"SMPMAKE_OUTPUT_SYNC": "x"}, "SMPMAKE_OUTPUT_SYNC: 'x' must be one of"),
         (["make"], {"SMPMAKE_KEEP_GOING": "x"}, "SMPMAKE_KEEP_GOING: 'x' is not a valid boolean"),
         (["-q"], {}, "COMMAND is missing (see smpmake --help)"),
         (["report", "--rows", "0"], {}, "--rows: '0' must be a whole number, at least 1 ("),
@@ -299,36 +298,6 @@ def test_errors_in_a_file_name_file_key_and_remedy(
         merge(Settings(), path)
     for word in [str(path), *words]:
         assert word in str(raised.value)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("value", ["learned", "all"])
-def test_an_older_value_of_recipes_is_told_and_means_the_default(space: Space, value: str) -> None:
-    """In a file or a variable, which another version may have been given for."""
-    notice = f"smpmake: {{}}: '{value}' of 'recipes' is gone"
-    by_variable = space.smpmake("true", SMPMAKE_RECIPES=value)
-    assert by_variable.err.startswith(notice.format("SMPMAKE_RECIPES")), by_variable.err
-    space.write({".smpmake.toml": f'recipes = "{value}"\n'})
-    by_file = space.smpmake("true")
-    assert by_file.err.startswith(notice.format(space.folder / ".smpmake.toml")), by_file.err
-    assert by_file.status == by_variable.status == 0
-    assert load(space.folder).recipes == "understood"
-    assert " is gone" not in space.smpmake("-q", "true").err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("key", "value"), [("affinity", "true"), ("links", '"wait"')], ids=["affinity", "links"]
-)
-def test_a_setting_that_is_gone_is_told(space: Space, key: str, value: str) -> None:
-    variable = f"SMPMAKE_{key.upper()}"
-    by_variable = space.smpmake("true", **{variable: "wait"})
-    assert f"smpmake: {variable} is gone: " in by_variable.err
-    space.write({".smpmake.toml": f"{key} = {value}\njobs = 3\n"})
-    by_file = space.smpmake("true")
-    assert f"smpmake: {space.folder / '.smpmake.toml'}: '{key}' is gone: " in by_file.err
-    assert by_file.status == by_variable.status == 0
-    assert load(space.folder).jobs == 3
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from smpmake.cli.names import COMMANDS
 from smpmake.cli.reference import keys, variables
 from smpmake.cli.run import run
 from smpmake.config import Settings
-from smpmake.options import GONE, OPTIONS
+from smpmake.options import OPTIONS
 from tests.support import documented
 
 ROOT = Path(__file__).parent.parent.parent
@@ -63,7 +63,7 @@ def test_a_flags_default_is_what_holds_without_it() -> None:
     }
     for option in flags:
         holds = str(getattr(Settings(), option.name)).lower()
-        for name in (*option.variables[:1], *option.keys[:1]):
+        for name in (*option.variables, *option.keys):
             assert defaults[name] == holds, name
 
 
@@ -73,9 +73,7 @@ def test_the_variables_that_are_read_are_those_that_are_told() -> None:
     named = {
         name for path in sources for name in re.findall(r"\bSMPMAKE_[A-Z_]+\b", path.read_text())
     }
-    old = {name for option in OPTIONS for name in option.variables[1:]}
-    gone = {each.variable for each in GONE}
-    assert named - old - gone == {row.name for row in variables()}
+    assert named == {row.name for row in variables()}
 
 
 def test_the_documentation_has_this_table() -> None:

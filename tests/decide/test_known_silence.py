@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from smpmake import folders
 from smpmake.decide.known_silence import KnownSilence, digest_in_environment
 
 ONE, TWO, THREE = ("1" * 32, "2" * 32, "3" * 32)
@@ -62,29 +60,6 @@ def test_a_damaged_file_counts_as_empty(tmp_path: Path, text: str) -> None:
     (path,) = tmp_path.iterdir()
     path.write_text(text)
     assert len(KnownSilence("/p", tmp_path)) == 0
-
-
-def test_the_file_of_older_versions_is_read_once_and_removed(tmp_path: Path) -> None:
-    """It had more: a version, paths, and what recipes' lines had done."""
-    older = folders.of_project("/p", ".recipes", tmp_path)
-    rows = [2, ["/a"], ["4" * 32, 7, 50, [[0], [], [], [], [], []]], ["5" * 32, 7, 1, "lists /x"]]
-    rows += [[ONE, 1], [TWO, 0]]
-    older.write_text("\n".join(map(json.dumps, rows)))
-    KnownSilence("/p", tmp_path).save()
-    assert not older.exists()
-    known = KnownSilence("/p", tmp_path)
-    assert [known.was_silent(digest) for digest in (ONE, TWO)] == [True, False]
-    assert len(known) == 2
-
-
-@pytest.mark.parametrize(
-    "text", ["", "2\n[]\nx\n", '2\n[]\n{"a": 1, "b": 2}\n', "2\n[]\n7\n", "\0"]
-)
-def test_a_damaged_one_goes_all_the_same(tmp_path: Path, text: str) -> None:
-    older = folders.of_project("/p", ".recipes", tmp_path)
-    older.write_text(text)
-    KnownSilence("/p", tmp_path).save()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_command_is_its_words_folder_and_environment() -> None:
