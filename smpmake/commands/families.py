@@ -79,7 +79,7 @@ FAMILIES: tuple[Family, ...] = (
         rf"{_PREFIX}(?:{_any(_LINKERS)}){_VERSION}",
         _in("linker"),
     ),
-    _binutil("ar", "|sdar"),
+    _binutil("ar"),
     _binutil("ranlib", "|sdranlib"),
     _binutil("strip"),
     _binutil("objcopy"),
@@ -124,13 +124,6 @@ FAMILIES: tuple[Family, ...] = (
     _generator("glib-genmarshal", "genmarshal"),
     _generator("gdbus-codegen", "gdbus"),
     _generator("wayland-scanner", "wayland"),
-    Family("tcc", rf"{_PREFIX}tcc", _in("tcc")),
-    Family("sdcc", f"sdcc{_RELEASE}", _in("sdcc")),
-    Family(
-        "sdas",
-        r"sdas(?:8051|390|6808|gb|pdk\d+|rab|stm8|tlcs90|z80)",
-        _in("sdcc", "assemble"),
-    ),
     Family("watcom", "b?(?:wcc|wcc386|wpp|wpp386|wasm)", _in("watcom"), alone=_WATCOM),
     Family("watcom-driver", "b?wcl(?:386)?", _in("watcom_drivers", "analyse_wcl")),
     Family("owcc", "b?owcc", _in("watcom_drivers", "analyse_owcc")),
@@ -175,7 +168,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "REMEMBERED_CHANGERS": [*remembered.CHANGERS],
 }
 
-_TELL_VERSION = frozenset({"compiler", "fortran", "sdcc"})
+_TELL_VERSION = frozenset({"compiler", "fortran"})
 _described: list[Family] = []
 
 

@@ -1,7 +1,6 @@
 """What tools complain of: warnings and errors, as compilers and linkers word them.
 
 a.c:3:5: warning: ...          gcc, clang, as (Warning:), ld, gfortran on a line of its own
-a.c:3: error 20: ...           SDCC, which numbers them
 a.c(3): Warning! W201: ...     Open Watcom
 """
 

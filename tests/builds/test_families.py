@@ -122,50 +122,6 @@ def test_a_response_file_that_is_still_to_be_made(space: Space) -> None:
     assert (space.folder / "right.o").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", CHAOS)
-def test_p1_tiny_c(space: Space, seed: int | None) -> None:
-    needs.require("tcc")
-    files = {
-        **{
-            f"f{n}.c": f'#include "all.h"\nint f{n}(void) {{ return ALL + {n}; }}\n'
-            for n in range(6)
-        },
-        "all.h": "#define ALL 3\n",
-        "main.c": "int f0(void), f5(void);\nint main(void) { return f0() + f5() != 11; }\n",
-        "Makefile": (
-            "OBJECTS = f0.o f1.o f2.o f3.o f4.o f5.o\n"
-            "prog: main.o libf.a\n\ttcc -o $@ main.o libf.a\n"
-            "libf.a: $(OBJECTS)\n\ttcc -ar rcs $@ $^\n"
-            "%.o: %.c\n\ttcc -MD -c $< -o $@\n"
-            "run: prog\n\t./prog && touch ran\n"
-        ),
-    }
-    ended = space.expect_same(files, ["make", "prog", "run"], *arguments(seed))
-    assert "in parallel" in ended.err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", CHAOS)
-@pytest.mark.parametrize("port", ["mcs51", "z80"])
-def test_p1_sdcc(space: Space, port: str, seed: int | None) -> None:
-    needs.require("sdcc", f"-m{port}")
-    needs.require("sdar")
-    files = {
-        **{f"f{n}.c": f"int f{n}(void) {{ return {n}; }}\n" for n in range(4)},
-        "main.c": "int f0(void), f3(void);\nint x;\nvoid main(void) { x = f0() + f3(); }\n",
-        "Makefile": (
-            f"CC = sdcc -m{port}\n"
-            "prog.ihx: out/main.rel out/f0.rel f.lib\n\t$(CC) $^ -o $@\n"
-            "f.lib: out/f1.rel out/f2.rel out/f3.rel\n\tsdar -rcD $@ $^\n"
-            "out:\n\tmkdir out\n"
-            "out/%.rel: %.c | out\n\t$(CC) -c $< -o out/\n"
-        ),
-    }
-    ended = space.expect_same(files, ["make"], *arguments(seed))
-    assert "in parallel" in ended.err
-
-
 PACKER = """#!/bin/sh
 # Puts files into one, and says so in another.
 [ "$1" = -o ] || exit 2

@@ -15,7 +15,7 @@ from tests.commands.disk import FakeFiles, meaning
 #: Names of tools whose family is called otherwise, and more names of some families.
 NAMED = [
     *("gcc", "g++", "cc", "clang", "clang++", "x86_64-w64-mingw32-gcc", "gfortran", "as", "ld"),
-    *("ccache", "distcc", "icecc", "sccache", "sdas8051", "sdas390"),
+    *("ccache", "distcc", "icecc", "sccache"),
     *("wcc", "wcc386", "wpp386", "bwpp", "wasm", "wcl", "wcl386", "unheard-of"),
 ]
 TOOLS = sorted({*NAMED, *(family.name for family in FAMILIES if find(family.name) is family)})

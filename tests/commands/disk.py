@@ -83,7 +83,6 @@ SOURCES = {
     "m.m": "int objective(void) { return 1; }\n",
     "low.s": ".globl low\nlow: nop\n",
     "big.S": "#define N nop\n.globl big\nbig: N\n",
-    "tcc.rsp": '-c "-DX=a b" one.c\n',
     "link.rsp": "-Map='f map' @nested.rsp",
     "nested.rsp": "--dependency-file=f.d",
     "listing.rsp": "-ahl=f.lst",

@@ -214,50 +214,6 @@ def command_rows() -> list[ParameterSet]:
 
 OTHERS = """
     gcc -Wa,@listing.rsp -c one.c
-    tcc -c one.c
-    tcc -c sub/s.c
-    tcc -c one.c -o out/x.o
-    tcc -c -oout/x.o one.c
-    tcc -c a.c b.c
-    tcc one.c
-    tcc a.c b.c -o prog
-    tcc -MD -c one.c
-    tcc -MD -c one.c -o out/x.o
-    tcc -MD -MF f.d -c one.c
-    tcc -MD one.c -o prog
-    tcc -E one.c -o x.i
-    tcc -r a.c b.c -o all.o
-    tcc -shared sub/s.c -o libs.so
-    tcc -c low.s
-    tcc -MD -c big.S
-    tcc -c -g -Wall -std=c99 -O2 -fno-common -pthread -pipe -DX -UY -I inc -isystem sub one.c
-    tcc -include inc.h -c one.c
-    tcc -soname x -shared sub/s.c -o l.so
-    tcc -Wl,-rpath=/x one.c -o p
-    tcc -o prog a.c b.c -lm -L.
-    tcc @tcc.rsp
-    sdcc -c one.c
-    sdcc -mmcs51 -c one.c -o out/
-    sdcc -c one.c -o out/k.rel
-    sdcc -c one.c -o k.o
-    sdcc -mz80 -c sub/s.c
-    sdcc -mz80 --debug -c sub/s.c
-    sdcc --debug -c one.c
-    sdcc -mstm8 --debug -c one.c
-    sdcc -S one.c
-    sdcc -S one.c -o out/y.asm
-    sdcc -MMD -c one.c
-    sdcc --model-large -I. -DX=1 -c one.c
-    sdcc -S -MMD --debug one.c
-    sdcc -mz80 --callee-saves-bc -o out/x.rel -c one.c
-    sdcc -mhc08 one.c
-    sdcc one.c
-    sdcc one.c -o out/p.ihx
-    sdcc -mz80 one.c -o p.ihx
-    sdcc -mstm8 one.c -o out/
-    sdas8051 -plosgff w.asm
-    sdas8051 -plosgff out/w.rel w.asm
-    sdas8051 -o out/w.rel w.asm
     gfortran -c mod.f90
     gfortran -c mod.f90 -o out/m.o
     gfortran -Jout -c mod.f90 -o out/m.o

@@ -87,7 +87,7 @@ def test_a_preprocessor_is_told_what_follows_from_the_object(line: str, more: st
         "clang -g -c a.c",
         "ccache gcc -c a.c",
         "gfortran -c a.f90",
-        "tcc -c a.c",
+        "packer -c a.c",
         "ar rc x.a a.o",
         "gcc -MM a.c",
         "gcc -c a.c --no-such-option",

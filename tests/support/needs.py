@@ -37,7 +37,7 @@ _PROGRAMS = {
 }
 _SUFFIXES = {".cc": "C++", ".cpp": "C++", ".m": "Objective-C"}
 _COMPILERS = {
-    **dict.fromkeys(("gcc", "cc", "clang", "tcc"), "C"),
+    **dict.fromkeys(("gcc", "cc", "clang"), "C"),
     **dict.fromkeys(("g++", "c++", "clang++"), "C++"),
     "gfortran": "Fortran",
 }
@@ -56,9 +56,6 @@ _FILES = {
     "Makefile": "made:\n\techo > $@\n",
 }
 _WORK = {
-    "sdcc": "sdcc {options} main.c -o main.ihx",
-    "sdas8051": "sdas8051 -plosgff one.rel one.asm",
-    "sdar": "sdas8051 -plosgff one.rel one.asm && sdar -rcD one.lib one.rel",
     "ccache": "CCACHE_DIR=$PWD ccache gcc -c one.c",
     "distcc": "distcc --version && distccd --version",
     "icecc": "command -v icecc && icecc-scheduler --help && iceccd --help; test $? = 1",
@@ -75,8 +72,6 @@ _PACKAGES = {
     "clang": "clang and libclang-rt-dev",
     "ld.gold": "binutils, from 13 on binutils-gold",
     "ld.lld": "lld",
-    "sdas8051": "sdcc",
-    "sdar": "sdcc",
     **dict.fromkeys(("moc", "uic", "rcc"), "qtbase5-dev-tools"),
     **dict.fromkeys(("glib-mkenums", "glib-genmarshal", "gdbus-codegen"), "libglib2.0-dev-bin"),
     "lex": "flex",
