@@ -295,7 +295,6 @@ class BuildRecord:
     failures  promises of success that were wrong, and stayed so.
     reported  other failures: the driver learned of them, by waiting or in another run.
     surroundings  where it ran.
-    launchers  by a launcher's name, how its cache did: "hits", "misses", "other".
     by_shims  no smpmake ran the driver: its status is not known, nor all of its CPU time.
     """
 
@@ -342,7 +341,6 @@ class BuildRecord:
         self.running = False
         self.by_shims = False
         self.surroundings = Surroundings()
-        self.launchers: dict[str, dict[str, int]] = {}
         self.id = 0
         self.commands: list[CommandRecord] = []
         self.failures: list[Failure] = []

@@ -26,9 +26,6 @@ QUERIES: dict[str, frozenset[str]] = {
 #: Of these what tells of itself, whatever it has done.
 _ABOUT_ITSELF = names("--help --version --print-version -V -h")
 
-#: The variable that names a log in which each of a launcher's calls adds how its cache did, beside
-#: the statistics that its user sees.  sccache counts for its server alone, not for a build.
-LOGS: dict[str, str] = {"ccache": "CCACHE_STATSLOG"}
 #: The variable that names a program which is to be given the compiler, where the cache has nothing;
 #: and that by which it keeps nothing new.
 PREFIXES: dict[str, tuple[str, str]] = {"ccache": ("CCACHE_PREFIX", "CCACHE_READONLY")}
@@ -36,13 +33,6 @@ _ELSEWHERE = (
     *("CCACHE_COMPILER", "CCACHE_PATH", "CCACHE_PREFIX", "CCACHE_PREFIX_CPP"),
     *("CCACHE_CONFIGPATH", "CCACHE_CONFIGPATH2", "SCCACHE_PATH"),
 )
-_LOG_SETTING = b"stats_log"
-_HITS = frozenset({b"direct_cache_hit", b"preprocessed_cache_hit"})
-
-
-def log_variable(program: str) -> str:
-    """The variable for a launcher's log, by the name of its file; "" for what has none."""
-    return LOGS.get(basename(program), "")
 
 
 def prefix_variable(program: str) -> str:
@@ -55,38 +45,10 @@ def keeps_nothing(program: str) -> dict[str, str]:
     return {PREFIXES[basename(program)][1]: "1"} if basename(program) in PREFIXES else {}
 
 
-def settings_files(get: Callable[[str], str | None]) -> list[str]:
-    """Where a user may have configured a launcher's log; `get` gives environment variables."""
-    home = get("HOME") or "/"
-    own = get("CCACHE_DIR") or f"{home}/.ccache"
-    config = get("XDG_CONFIG_HOME") or f"{home}/.config"
-    named = filter(None, map(get, ("CCACHE_CONFIGPATH", "CCACHE_CONFIGPATH2")))
-    files = (f"{own}/ccache.conf", f"{home}/.ccache/ccache.conf", f"{config}/ccache/ccache.conf")
-    return [*named, *files, "/etc/ccache.conf", "/usr/local/etc/ccache.conf"]
-
-
 def leads_elsewhere(get: Callable[[str], str | None]) -> bool:
     """Whether a user may have a launcher run another compiler than the one that is called, or
     another program before it."""
     return any(get(name) for name in _ELSEWHERE)
-
-
-def configures_log(settings: bytes) -> bool:
-    """Whether the text of such a file sets one: then it is its user's."""
-    return _LOG_SETTING in settings
-
-
-def tally(log: bytes) -> dict[str, int]:
-    """What a log tells: results that the cache had (hits) or keeps now (misses), and calls that
-    were not for it to answer (other)."""
-    found = {"hits": 0, "misses": 0, "other": 0}
-    for call in (b"\n" + log).split(b"\n#")[1:]:
-        counters = set(call.split(b"\n")[1:])
-        if not counters - {b""}:
-            continue  # it has not ended
-        kind = "hits" if counters & _HITS else "misses" if b"cache_miss" in counters else "other"
-        found[kind] += 1
-    return found
 
 
 def _prefixed(

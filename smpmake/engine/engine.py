@@ -262,7 +262,6 @@ class Engine:
     def forget_build(self, build: Build) -> None:
         """A build is over: drops it, and all that was remembered for its sake."""
         self.builds.pop(build.id, None)
-        build.tools.launcher_logs.close()
         self._computer.disk.paths.forget()
         self._traces.drop_names()
         if not any(each.rules.guard for each in self.builds.values()):

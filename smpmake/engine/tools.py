@@ -1,14 +1,12 @@
-"""What one build has learned of the tools that it runs: environments, makes, launchers, headers."""
+"""What one build has learned of the tools that it runs: environments, makes, headers."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import os
 import sys
 from typing import Final
 
-from smpmake.commands import launchers, wmake
+from smpmake.commands import wmake
 from smpmake.commands.makes import MAKES, options_of
 from smpmake.decide.procfs import Processes
 from smpmake.engine.environment import Environment
@@ -27,7 +25,6 @@ class Tools:
     traced         who traces its makes, by these.
     environments   the environments of its commands, each once, by its bytes.
     texts          texts that its commands have in common, each once.
-    launcher_logs  what the caches of launchers tell.
     """
 
     def __init__(self, *, has_wmake: bool) -> None:
@@ -37,7 +34,6 @@ class Tools:
         self.traced: dict[int, str] = {}
         self.environments: dict[bytes, Environment] = {}
         self.texts: dict[bytes, bytes] = {}
-        self.launcher_logs = LauncherLogs()
         self._makes: set[int] = set()  # those that were looked at: environments with folders
         self._shared: dict[str, str] = {}  # files that one command makes for many, with what for
         self._headers = 0  # how many commands wrote what could be a header
@@ -85,67 +81,6 @@ class Tools:
         if not self.tells_folders and make not in self._makes:
             self._makes.add(make)
             self.tells_folders = make_tells_folders(environment, processes, invoke.parent)
-
-
-class LauncherLogs:
-    """How the caches of compiler launchers did, by the logs that they keep if asked to.
-
-    A log is a file without a name, reached by way of our own descriptor: nothing appears on the
-    disk, and who undoes a build or looks for what a job has written passes by /proc.  The variable
-    is in the environment of the launcher's own processes alone, and only where its user keeps none.
-    """
-
-    def __init__(self) -> None:
-        self._logs: dict[str, int] = {}  # descriptors by launcher; -1: it is to keep none
-
-    def variable_for(self, invoke: Invoke) -> bytes:
-        """What a job's environment gets so that its launcher keeps a log, if it is one."""
-        name, variable = _launcher(invoke.real)
-        if not variable:
-            return b""
-        if name not in self._logs:
-            self._logs[name] = _open_log(variable, Environment(invoke.env))
-        log = self._logs[name]
-        own = os.fsencode(variable)
-        if log < 0 or invoke.env.startswith(own) or b"\0" + own in invoke.env:
-            return b""
-        return b"%b=/proc/%d/fd/%d\0" % (own, os.getpid(), log)
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        """What the logs tell so far, by launcher."""
-        found = {}
-        for name, log in self._logs.items():
-            if log >= 0:
-                counts = launchers.tally(os.pread(log, os.fstat(log).st_size, 0))
-                if any(counts.values()):
-                    found[name] = counts
-        return found
-
-    def close(self) -> None:
-        """The build is over."""
-        for log in self._logs.values():
-            if log >= 0:
-                os.close(log)
-        self._logs.clear()
-
-
-@functools.lru_cache(256)
-def _launcher(real: bytes) -> tuple[str, str]:
-    """A launcher's name and the variable for its log; it may stand on PATH as a compiler."""
-    name = os.path.basename(os.path.realpath(os.fsdecode(real)))
-    return name, launchers.log_variable(name)
-
-
-def _open_log(variable: str, environment: Environment) -> int:
-    """A log for a build, -1 where its user keeps one or none can be had."""
-    for path in launchers.settings_files(environment.get):
-        with contextlib.suppress(OSError), open(path, "rb") as file:
-            if launchers.configures_log(file.read()):
-                return -1
-    try:
-        return os.memfd_create(variable)
-    except OSError:
-        return -1
 
 
 def wmake_options_above(processes: Processes, pid: int) -> frozenset[str] | None:

@@ -107,7 +107,7 @@ def _environment(job: Job, command: Command, trace: bytes) -> bytes:
     mark = mark_of_alone(real)
     if mark and is_static(real, mark):
         return serial(command.invoke.env)
-    parts = [command.invoke.env, command.build.tools.launcher_logs.variable_for(command.invoke)]
+    parts = [command.invoke.env]
     if command.build.rules.guard:  # its caller may have none, and the tool may have one
         parts.append(b"%b=%d\0" % (_COMMAND, job.number + 1))
     if trace:

@@ -32,7 +32,7 @@ BUILD: Final = (
     *("driver_user_us", "driver_system_us", "server_cpu_us", "version", "pid", "pid_start"),
     *("runs", "driver_status", "driver_max_rss_kib", "serial_s", "estimate_s", "memory"),
     *("notices", "by_shims", "driver_started_ns", "again_us", "watched", "calibration"),
-    *("surroundings", "launchers", "estimate_most_s", "why_not", "parallel", "again_at_ns"),
+    *("surroundings", "estimate_most_s", "why_not", "parallel", "again_at_ns"),
     "unused",
 )
 
@@ -194,7 +194,6 @@ def build_row(
         *(since(start, record.driver_started), record.again_us, record.watched),
         record.calibration,
         json.dumps(_cleaned(_fields(record.surroundings), clean)),
-        json.dumps(record.launchers),
         *(record.estimate_most, record.why_not, storable(record.parallel)),
         since(start, record.again_at),
         storable(clean(record.unused)),
@@ -229,16 +228,6 @@ def _surroundings(value: str) -> Surroundings:
         or not all(isinstance(text, str) for each in (options, *compilers) for text in each)
     ):
         raise ValueError("the surroundings are none")
-    return found
-
-
-def _launchers(value: str) -> dict[str, dict[str, int]]:
-    found = _json(value)
-    if not isinstance(found, dict) or not all(
-        isinstance(counts, dict) and all(type(count) is int for count in counts.values())
-        for counts in found.values()
-    ):
-        raise ValueError("the launchers are none")
     return found
 
 
@@ -279,7 +268,6 @@ def build(number: int, values: Sequence[Any]) -> BuildRecord:
     record.watched = v["watched"]
     record.calibration = v["calibration"]
     record.surroundings = _surroundings(v["surroundings"])
-    record.launchers = _launchers(v["launchers"])
     record.estimate_most = v["estimate_most_s"]
     record.why_not = v["why_not"]
     record.parallel = v["parallel"]

@@ -42,7 +42,6 @@ create table build (
     watched      integer not null default 0, -- CPUs that samples are about, 0: not known
     calibration  real,             -- CPU time of its commands with one slot / here, if known
     surroundings text not null default '{{}}', -- computer, options, compilers; JSON
-    launchers    text not null default '{{}}', -- hits and misses by launcher; JSON
     estimate_most_s real,          -- the same at most
     why_not      text,             -- why no speed-up is told, '' if one is; null: not written down
     parallel     text not null default '',   -- what ran its commands in parallel already
@@ -131,5 +130,3 @@ def missing(connection: sqlite3.Connection) -> Iterator[str]:
             value = f"not null default {default}" if is_needed else ""
             yield f"alter table {name} add column {column} {kind} {value}"
     yield from dict.fromkeys(statement for name, statement, *_ in wanted if name not in names)
-    if "command" in names and "file" not in names:  # then each command had all that it read
-        yield "update command set reads = '[]'"

@@ -146,10 +146,6 @@ def _environment(record: BuildRecord) -> Document:
             {"name": each.name, "path": each.path, "version": each.version}
             for each in place.compilers
         ],
-        "launchers": [
-            {"name": name, **{key: counts.get(key, 0) for key in ("hits", "misses", "other")}}
-            for name, counts in record.launchers.items()
-        ],
     }
 
 

@@ -185,14 +185,6 @@ def split(driver: str) -> dict[str, str]:
     }
 
 
-def hit_rate(launcher: dict[str, int]) -> str:
-    """How a compiler launcher's cache did."""
-    hits, misses, other = (launcher[name] for name in ("hits", "misses", "other"))
-    asked = hits + misses
-    share = f"{hits / asked:.0%} hits ({hits} of {asked})" if asked else "nothing to be cached"
-    return f"{share}{f', {other} that it could not cache' if other else ''}"
-
-
 def surroundings(place: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Where a build ran (a document's `environment`): what another one is to be compared by."""
     if not place["host"]:
@@ -204,6 +196,5 @@ def surroundings(place: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("compiler", f"{each['name']}: {each['version'] or 'version not known'} ({each['path']})")
         for each in place["compilers"]
     ]
-    rows += [(each["name"], hit_rate(each)) for each in place["launchers"]]
     rows.append(("options", ", ".join(place["options"]) or "as they come"))
     return rows

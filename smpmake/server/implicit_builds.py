@@ -294,7 +294,6 @@ class ImplicitBuilds:
         self._unreported(guest.origin.session)  # who waits there knows of it from now on
         self._unwatch(guest)
         record = guest.record
-        record.launchers = guest.build.tools.launcher_logs.counts()
         record.parallel = guest.build.parallel.found
         self._engine.forget_build(guest.build)
         last = max((max(c.ended, c.issued) for c in record.commands), default=0)

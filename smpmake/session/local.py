@@ -266,7 +266,6 @@ class LocalBackend(Backend):
             (each.parallel.found for each in self._builds() if each.parallel.found), ""
         )
         if self._engine is not None:
-            record.launchers = build.tools.launcher_logs.counts()
             report = self._engine.elsewhere.report()
             record.unused = report.unused
             if record.unused:  # it says what they say
@@ -378,7 +377,6 @@ class LocalBackend(Backend):
             self._printer.close()
         if engine is not None:
             leftovers = engine.close()
-            self._build.tools.launcher_logs.close()
         elif self._board is not None:
             self._board.close()
         transcript = self._build.output.transcript

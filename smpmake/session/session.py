@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpmake import __version__, cpus, variables
@@ -342,7 +342,7 @@ class Session:
             self._watching = self._watching or Watch(
                 self.record,
                 *(self._backend, self._settings, self._sampler, self._turn),
-                self._backend.environment[variables.SHIMS],
+                _shims_of(self._backend.environment),
             )
             assert self._driver is not None
             self._watching.watch_driver(self._driver.keeper.pid)
@@ -402,3 +402,9 @@ class Session:
         """Which signal the status is of; 0 where the driver has left by itself."""
         number = status - 128
         return number if number in (self._interrupts.by, self._driver_signal) and number > 0 else 0
+
+
+def _shims_of(environment: Mapping[str, str]) -> str:
+    """The folder of the shims that a driver calls; see driver_environment."""
+    path = environment.get("PATH", "")
+    return environment.get(variables.SHIMS) or path.partition(":")[0]

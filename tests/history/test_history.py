@@ -32,7 +32,6 @@ from smpmake.records import (
 )
 from smpmake.redact import SHOWN, Redactor
 from smpmake.reports.document import document
-from tests.history.older import FIRST, MIGRATIONS
 from tests.support.made import S, build, command, keep, ran
 
 
@@ -54,7 +53,6 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     record.surroundings = Surroundings(
         "host", 'a "CPU"', 4, "Linux 6", "Debian", ("jobs=2", "no-guard"), (compiler,)
     )
-    record.launchers = {"ccache": {"hits": 3, "misses": 1, "other": 0}}
     number = keep(tmp_path / "h.db", record)
     back = History(tmp_path / "h.db").load(number)
     assert back is not None
@@ -76,7 +74,7 @@ def test_a_build_comes_back_as_it_was(tmp_path: Path) -> None:
     assert (one.program, one.warnings, one.errors, one.said) == ("", -1, -1, "")
     assert (two.program, two.warnings, two.errors) == ("/usr/bin/gcc", 2, 1)
     assert two.said == f"a.c:1: error: it was --token={SHOWN}\n"
-    assert (back.surroundings, back.launchers) == (record.surroundings, record.launchers)
+    assert back.surroundings == record.surroundings
     assert History(tmp_path / "h.db").compilers() == [compiler]
 
 
@@ -254,27 +252,25 @@ def shape(connection: sqlite3.Connection) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-@pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 2))
-def test_an_older_history_is_brought_up_to_date(tmp_path: Path, version: int) -> None:
+def test_an_older_history_is_brought_up_to_date(tmp_path: Path) -> None:
+    """It lacks columns, a table and an index; what it has stays."""
     path = tmp_path / "h.db"
+    keep(path, build(ran(0, 0, 1, 2)))
     with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.executescript(FIRST)
-        for older in range(1, version):
-            connection.executescript(MIGRATIONS[older])
-        if version > 1:
-            read = '["/src/a.h"]' if version == 2 else "[0]"
-            connection.execute("update command set reads = ?", (read,))
-        if version > 2:
-            connection.execute("insert into file values (1, 0, '/src/a.h')")
-        connection.execute(f"pragma user_version = {version}")
+        connection.executescript("""
+            alter table build drop column surroundings;
+            alter table build drop column watched;
+            alter table command drop column warnings;
+            drop index stall_build;
+            drop table failure;
+            """)
+        connection.execute(f"pragma user_version = {VERSION - 12}")
         connection.commit()
     last = History(path).last()
     assert last is not None
-    assert (last.command, last.ended, last.commands[0].outputs) == (["make"], 10, ("/src/a.o",))
-    assert last.complete
-    assert last.commands[0].reads == (("/src/a.h",) if version > 2 else ())
-    assert (last.surroundings, last.launchers) == (Surroundings(), {})
-    assert (last.commands[0].warnings, last.commands[0].said) == (-1, "")
+    assert (last.command, last.commands[0].outputs) == (["make"], ("/src/0.o",))
+    assert (last.surroundings, last.watched, last.failures) == (Surroundings(), 0, [])
+    assert last.commands[0].warnings == -1
     assert keep(path, build(ran(0, 0, 1, 2))) == 2
     with (
         contextlib.closing(sqlite3.connect(path)) as old,
@@ -457,7 +453,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     record.samples = [Sample(1.0, 0.5, 100, 1, 1, 0), Sample(2.0, 0.5, 100, 1, 1, 0)]
     record.failures = [Failure(record.commands[0], b"x", "exit status 1")]
     record.surroundings = Surroundings("h", "c", 2, compilers=(Compiler("gcc", "/bin/gcc", "1"),))
-    record.launchers = {"ccache": {"hits": 1}}
     single = build(ran(0, 0, 1, 2))
     single.slots = 1
     path = tmp_path_factory.mktemp("kept") / "h.db"

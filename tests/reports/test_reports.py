@@ -252,7 +252,6 @@ def test_warnings_and_where_it_ran() -> None:
     assert "         2       1  gcc bad.o" in lines
     assert "  host      host: a CPU (4 CPUs)" in lines
     assert "  compiler  gcc: gcc 12 (/gcc)" in lines
-    assert "  ccache    75% hits (3 of 4), 2 that it could not cache" in lines
     assert diagnostics.log(page) == ["gcc bad.o", "  gcc -c 'a b.c'", "  bad.c:1: error: no"]
     assert diagnostics.log(document(build())) == ["No command told of a warning or an error."]
     quiet = terminal.page(document(record()))

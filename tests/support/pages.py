@@ -133,7 +133,6 @@ def ordinary() -> BuildRecord:
     made.surroundings = Surroundings(
         "host", "a CPU", 4, "Linux 6", "Debian", ("jobs=2",), (Compiler("gcc", "/gcc", "gcc 12"),)
     )
-    made.launchers = {"ccache": {"hits": 3, "misses": 1, "other": 2}}
     made.samples = [Sample(at / 2, 0.5, (100 + at) << 20, at, 2, 1) for at in range(20)]
     made.stalls = [Stall("ld", "reads", "/src/all.a", 2, 1, -1, 102 * S, 108 * S)]
     made.failures = [Failure(made.commands[3], b"bad.c:1: error: no\n", "exit status 1")]
