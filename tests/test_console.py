@@ -39,7 +39,7 @@ def test_p8_a_file_named_like_commands_to_a_terminal(space: Space, output: str) 
     space.write({f"{NAME}.c": "int x;\n", f"{NAME}.bad.c": "int x = ;\n"})
     space.environment |= {"N": NAME, "GCC_COLORS": ""}
     plain = space.run("sh", "-c", script)
-    ended = space.smpmake("-v", f"--output={output}", "--", "sh", "-c", script)
+    ended = space.smpmake("-v", f"--output-sync={output}", "--", "sh", "-c", script)
     assert ended.status == plain.status == 3
     compiler = set(plain.err.splitlines())  # whose own words are its own
     texts = [line for line in (ended.out + ended.err).splitlines() if line not in compiler]

@@ -1,4 +1,4 @@
-"""--output=serial: the driver prints into a pipe of ours, and what it prints leaves in order."""
+"""--output-sync=serial: the driver prints into a pipe of ours, and what it prints leaves in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class DriverOutput:
     """Reads the pipe of the driver, and of one that follows it; prints to `out`.
 
     Once nobody reads `out` any more nobody reads the pipe either: whoever prints into it ends as
-    it would by itself (`smpmake --output=serial make | head`).
+    it would by itself (`smpmake --output-sync=serial make | head`).
 
     transcript  the order that is restored.
     file        what the driver's output is, as those who print there know it.

@@ -389,7 +389,7 @@ class LocalBackend(Backend):
         return leftovers
 
     def _transcribe(self, printer: Printer, stage: SessionSetup) -> None:
-        """--output=serial: the driver, and the one that follows it, writes into a pipe."""
+        """--output-sync=serial: the driver, and the one that follows it, writes into a pipe."""
         from smpmake.session.driver_output import DriverOutput
 
         output = self._driver_output = DriverOutput(printer, stage.take_pipe())

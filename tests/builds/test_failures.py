@@ -218,7 +218,7 @@ def test_output_in_the_order_of_the_serial_build(space: Space) -> None:
     script = "".join(f"echo before {n}\ngcc -Wall -c {n}.c\n" for n in range(6)) + "echo end\n"
     space.write({**files, "build.sh": script})
     plain = space.run("sh", "-c", "sh build.sh 2>&1")
-    ended = space.run("sh", "-c", f"{SMPMAKE} --output=serial -q sh build.sh 2>/dev/null")
+    ended = space.run("sh", "-c", f"{SMPMAKE} --output-sync=serial -q sh build.sh 2>/dev/null")
     assert ended.out == plain.out
 
 
@@ -380,11 +380,11 @@ def test_serial_output_of_many_sources_in_one_command(space: Space) -> None:
     space.write({"a.c": warning.format("a"), "main.c": MAIN})
     space.write({"build.sh": "echo before\ngcc -Wall a.c main.c -o p\necho after\ngcc -c a.c\n"})
     plain = space.run("sh", "-c", "sh build.sh 2>&1")
-    ended = space.run("sh", "-c", f"{SMPMAKE} --output=serial -q sh build.sh 2>/dev/null")
+    ended = space.run("sh", "-c", f"{SMPMAKE} --output-sync=serial -q sh build.sh 2>/dev/null")
     assert ended.out == plain.out
 
 
-@pytest.mark.parametrize("options", [(), ("--output=serial",)], ids=["live", "serial"])
+@pytest.mark.parametrize("options", [(), ("--output-sync=serial",)], ids=["live", "serial"])
 def test_a_driver_whose_output_nobody_reads_any_more_ends(
     space: Space, options: tuple[str, ...]
 ) -> None:

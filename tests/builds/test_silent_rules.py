@@ -149,7 +149,7 @@ def test_and_in_the_order_of_the_serial_build_with_its_warnings(space: Space, fo
     prepare(space, files)
     plain = space.run("sh", "-c", "make 2>&1").out
     prepare(space, files)
-    ours = space.run("sh", "-c", f"{SMPMAKE} -q --output=serial make 2>&1").out
+    ours = space.run("sh", "-c", f"{SMPMAKE} -q --output-sync=serial make 2>&1").out
     assert "unused" in plain
     assert re.sub("(?m)^smpmake: .*\n", "", ours) == plain
 
@@ -281,7 +281,7 @@ def test_a_warning_of_a_run_that_is_undone_is_shown_once(held: Held) -> None:
     assert ended.err.count("unused variable") == 1
 
 
-@pytest.mark.parametrize("option", ["--output=live", "--output=serial"])
+@pytest.mark.parametrize("option", ["--output-sync=live", "--output-sync=serial"])
 def test_what_is_said_behind_a_compile_is_said_when_it_has_succeeded(
     held: Held, option: str
 ) -> None:

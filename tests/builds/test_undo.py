@@ -274,7 +274,7 @@ WAYS = {
     "make -j2": (["make", "-j2"], []),
     "one slot": (["make"], ["-j1"]),
     "chaos": (["make"], ["--chaos", "7"]),
-    "serial output": (["make"], ["--output=serial"]),
+    "serial output": (["make"], ["--output-sync=serial"]),
     "quiet": (["make"], ["-q"]),
     "a shell's make": (["sh", "-c", "make"], []),
 }

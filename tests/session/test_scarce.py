@@ -150,7 +150,7 @@ def test_p5_the_state_folder_is_removed_during_the_build(space: Space, script: s
 def test_p8_output_that_cannot_be_written_is_no_success(space: Space, driver: str) -> None:
     """make itself would say so; where smpmake writes in its place it has to."""
     space.write(FILES)
-    ended = space.run("sh", "-c", f"{SMPMAKE} --output=serial sh -c '{driver}' >/dev/full")
+    ended = space.run("sh", "-c", f"{SMPMAKE} --output-sync=serial sh -c '{driver}' >/dev/full")
     assert ended.status == 125
     assert "output that could not be written: No space left on device" in ended.err
 

@@ -87,7 +87,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize(
     "options",
-    [(), ("-j2", "--"), ("-j2", "--output=serial", "--")],
+    [(), ("-j2", "--"), ("-j2", "--output-sync=serial", "--")],
     ids=["ahead", "live", "serial"],
 )
 def test_p5_a_session_that_cannot_be_had_costs_speed_alone(
@@ -174,7 +174,7 @@ def test_a_fault_of_ours_ends_the_build(space: Space, driver: str) -> None:
     space.expect_clean()
 
 
-@pytest.mark.parametrize("options", [(), ("--output=serial",)], ids=["live", "serial"])
+@pytest.mark.parametrize("options", [(), ("--output-sync=serial",)], ids=["live", "serial"])
 @pytest.mark.parametrize("status", [0, 3])
 def test_what_asks_nothing_needs_no_server(
     space: Space, options: tuple[str, ...], status: int
