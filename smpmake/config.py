@@ -28,7 +28,7 @@ _TOLD: Final = tuple(
     for option in OPTIONS
     if option.name
     not in (
-        *("verbose", "quiet", "color", "status", "idle", "redact", "history_days", "history_size"),
+        *("verbose", "quiet", "color", "idle", "redact", "history_size"),
         *("memo_remote", "memo_push"),  # an address may have a password
     )
 )
@@ -74,14 +74,14 @@ class Settings(NamedTuple):
     without     causes of stalls that are not waited for (options.CAUSES): for tests alone.
     record      the file in which the build is recorded (smpmake.recording), "" for none.
     verbosity   -1 quiet, 0 normal, 1 verbose.
-    status      format of the status line (status.template), "" for none, None for ours.
+    status      format of the status line (SMPMAKE_STATUS), "" for none, None for ours.
     history     whether earlier builds decide the order of the queue.
     memory      bytes that jobs leave free, -1 not to look at memory, None for the usual reserve.
     undo        bytes of older contents kept to undo what a build did, -1 for no undoing at all.
     tools       tools that smpmake does not know by itself ([tools.NAME]), the nearest first.
     redact      more names of what is not to be stored (redact.DEFAULT_NAMES).
     accepted    what `smpmake check` is not to tell as a finding ([[check]]).
-    history_days, history_size  what is kept of builds: days, MiB.
+    history_size  what is kept of builds: MiB.
     idle        s without a command after which a build through shims on PATH has ended.
     sources     the files that these are from.
     notices     what the user is to be told of what the files say.
@@ -91,7 +91,6 @@ class Settings(NamedTuple):
     own_pool: bool = False
     keep_going: bool = False
     guard: bool = True
-    nice: int = 0
     foreground: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     output: str = "live"
@@ -111,7 +110,6 @@ class Settings(NamedTuple):
     memory: int | None = None
     undo: int = 1 << 30
     redact: tuple[str, ...] = ()
-    history_days: int = 180
     history_size: int = 256
     idle: int = 10
     tools: tuple["Custom", ...] = ()

@@ -256,16 +256,6 @@ OPTIONS: Final = (
         keys=("own-pool",),
     ),
     Option(
-        "nice",
-        "number",
-        "Lower the priority of jobs by N, from 0 to 19.",
-        words=("--nice",),
-        variables=("SMPMAKE_NICE",),
-        keys=("nice",),
-        metavar="N",
-        most=19,
-    ),
-    Option(
         "foreground",
         "list",
         "Always run TOOL in place, never in the background.  TOOL is a name, or a pattern of its"
@@ -379,15 +369,6 @@ OPTIONS: Final = (
         wanted="a list of names (patterns) of secrets",
     ),
     Option(
-        "history_days",
-        "number",
-        "Forget builds after so many days.",
-        default="180",
-        keys=("history-days",),
-        least=1,
-        wanted="a number of days, at least 1",
-    ),
-    Option(
         "history_size",
         "number",
         "Forget the oldest builds when the history takes more MiB.",
@@ -395,13 +376,6 @@ OPTIONS: Final = (
         keys=("history-size",),
         least=1,
         wanted="a number of MiB, at least 1",
-    ),
-    Option(
-        "status",
-        "text",
-        "Show this text as the status line.",
-        keys=("status",),
-        wanted="a format, as SMPMAKE_STATUS has it",
     ),
 )
 #: Every key of the files.

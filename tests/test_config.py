@@ -33,11 +33,11 @@ def write(folder: Path, text: str) -> Path:
 def test_every_place_wins_over_the_ones_before(project: Path, tmp_path: Path) -> None:
     (tmp_path / "config" / "smpmake").mkdir(parents=True)
     user = tmp_path / "config" / "smpmake" / "config.toml"
-    user.write_text('jobs = 2\nnice = 5\ncolor = "never"\nforeground = ["a"]\n')
-    package = write(project, '[tool.smpmake]\njobs = 3\nnice = 6\nforeground = ["b"]\n')
+    user.write_text('jobs = 2\nremote = 5\ncolor = "never"\nforeground = ["a"]\n')
+    package = write(project, '[tool.smpmake]\njobs = 3\nhistory-size = 6\nforeground = ["b"]\n')
     (project / ".smpmake.toml").write_text('jobs = 4\nforeground = ["c"]\n')
     settings = load(project / "deep")
-    assert (settings.jobs, settings.nice, settings.color) == (4, 6, "never")
+    assert (settings.jobs, settings.history_size, settings.color) == (4, 6, "never")
     assert settings.foreground == ("a", "b", "c")
     places = (str(user), f"{package}: [tool.smpmake]", str(project / ".smpmake.toml"))
     assert settings.sources == places
@@ -125,7 +125,7 @@ def test_a_package_does_not_say_where_commands_run(space: Space) -> None:
 def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
     """A new option is told in reports, and sent, unless config.py says otherwise."""
     asks = {"verbose", "quiet"}  # two words for one field
-    made = {"verbosity", "tools", "accepted", "sources", "notices"}
+    made = {"verbosity", "status", "tools", "accepted", "sources", "notices"}
     names = {option.name for option in OPTIONS}
     assert names - asks == set(Settings._fields) - made
     values: dict[str, Any] = {
@@ -145,7 +145,7 @@ def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
             changes[option.name] = not getattr(usual, option.name)
     changed = usual._replace(**changes)
     back = received(json.loads(json.dumps(sent(changed))))
-    unsent = {"status", "color", "idle", "redact", "history_days", "history_size"}
+    unsent = {"color", "idle", "redact", "history_size"}
     unsent |= {"memo_remote", "memo_push"}
     assert back == changed._replace(**{name: getattr(usual, name) for name in unsent})
     assert len(list(told(changed))) >= len(sent(changed))

@@ -116,7 +116,7 @@ def number(*prefix: str) -> working.Inherited:
     with ours:
         end = str(theirs.fileno())
         process = subprocess.Popen(
-            [*prefix, native.program("worker"), end, "0", "-1"],
+            [*prefix, native.program("worker"), end, "-1"],
             pass_fds=[theirs.fileno()],
             stderr=subprocess.DEVNULL,
         )

@@ -180,4 +180,4 @@ def recorder_of(settings: Settings, record: BuildRecord) -> Recorder:
     record.surroundings = host_info.here(tuple(told(settings)))
     redactor = Redactor(settings.redact, os.environ)
     size = settings.history_size << 20
-    return Recorder(History(), record, redactor, days=settings.history_days, size=size)
+    return Recorder(History(), record, redactor, size=size)

@@ -52,15 +52,14 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
 def settings_of_build(given: Mapping[str, Any]) -> Settings:
     """The same for one build, which may have a status line."""
     settings = settings_from(given)
-    status = os.environ.get("SMPMAKE_STATUS", settings.status)
+    status = os.environ.get("SMPMAKE_STATUS")
     if status:
         from smpmake.status.template import StatusFormatError, Wording
 
         try:
             Wording(status)
         except StatusFormatError as error:
-            place = "SMPMAKE_STATUS" if "SMPMAKE_STATUS" in os.environ else "the setting 'status'"
-            raise StatusFormatError(f"{place}: {error}") from None
+            raise StatusFormatError(f"SMPMAKE_STATUS: {error}") from None
     return settings._replace(status=status)
 
 

@@ -74,7 +74,6 @@ class Worker:
         on_result: OnResult,
         on_lost: OnLost,
         *,
-        niceness: int = 0,
         alive: int = -1,
     ) -> None:
         self.slot = slot
@@ -86,7 +85,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         # `alive` is only open as long as the worker lives: the keeper waits for that.
         passed = [theirs.fileno(), *([alive] if alive >= 0 else [])]
-        words = [native.program("worker"), *map(str, (theirs.fileno(), niceness, alive))]
+        words = [native.program("worker"), *map(str, (theirs.fileno(), alive))]
         try:
             self.process = subprocess.Popen(
                 words, pass_fds=passed, stdin=subprocess.DEVNULL, close_fds=True
@@ -180,7 +179,6 @@ class Pool:
         on_lost: OnLost,
         slots: int,
         *,
-        niceness: int = 0,
         alive: int = -1,
     ) -> None:
         native.become_subreaper()
@@ -195,7 +193,6 @@ class Pool:
         self._slots = slots
         self._on_result = on_result
         self._on_lost = on_lost
-        self._niceness = niceness
         self._alive = alive
 
     def start(self, slots: int) -> None:
@@ -277,7 +274,6 @@ class Pool:
             self._loop,
             self._ended,
             self._lost,
-            niceness=self._niceness,
             alive=self._alive,
         )
         return worker

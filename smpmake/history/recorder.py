@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from smpmake.history import rows
-from smpmake.history.store import KEPT_BYTES, KEPT_DAYS, History, HistoryError, LockedError
+from smpmake.history.store import KEPT_BYTES, History, HistoryError, LockedError
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.redact import Redactor
 from smpmake.threads import Worker
@@ -35,14 +35,13 @@ class Recorder:
         record: BuildRecord,
         redactor: Redactor,
         *,
-        days: int = KEPT_DAYS,
         size: int = KEPT_BYTES,
     ) -> None:
         self.fault = ""
         self._history = history
         self._record = record
         self._redactor = redactor
-        self._days, self._size = days, size
+        self._size = size
         self._worker: Worker | None = None
         self._connection: sqlite3.Connection | None = None
         self._is_writing = False
@@ -102,7 +101,7 @@ class Recorder:
                 self._write_failures(connection)
             if last:
                 with contextlib.suppress(LockedError):  # another build's end does it
-                    self._history.prune(self._days, self._size, patience)
+                    self._history.prune(self._size, patience)
         except LockedError as error:
             self.fault = str(error) if last else ""
         except HistoryError as error:

@@ -18,7 +18,6 @@ from smpmake.history.schema import VERSION, missing
 from smpmake.records import NOT_RUN, BuildRecord, Compiler, Failure, Past, Sample, Stall
 
 #: What is kept if the configuration does not say otherwise.
-KEPT_DAYS: Final = 180
 KEPT_BYTES: Final = 256 << 20
 _FAILURE: Final = ("number", "output", "why", "reported")
 _PAST_BUILDS: Final = 5
@@ -283,19 +282,13 @@ class History:
         with self.open() as connection:
             connection.execute("update build set serial_s = ? where id = ?", (seconds, number))
 
-    def prune(
-        self, days: int = KEPT_DAYS, size: int = KEPT_BYTES, patience: float | None = None
-    ) -> None:
-        """Forgets builds older than `days`, then the oldest until `size` bytes are enough.
+    def prune(self, size: int = KEPT_BYTES, patience: float | None = None) -> None:
+        """Forgets the oldest builds until `size` bytes are enough.
 
         The newest build stays, whatever its size.  patience: see History.
         """
         with self.open(patience) as connection:
             (newest,) = connection.execute("select coalesce(max(id), 0) from build").fetchone()
-            horizon = time.time() - days * 86400
-            connection.execute(
-                "delete from build where wall_clock < ? and id < ?", (horizon, newest)
-            )
             while self._used(connection) > size:
                 (oldest,) = connection.execute("select min(id) from build").fetchone()
                 if oldest is None or oldest == newest:

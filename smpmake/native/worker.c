@@ -1,10 +1,10 @@
 /* A worker holds one slot: it starts a real tool, waits for it and tells the server how it went.
  *
- *     smpmake-worker SOCKET NICE ALIVE
+ *     smpmake-worker SOCKET ALIVE
  *
- * SOCKET is the connection to the server, NICE the niceness to add, ALIVE a descriptor that only
- * has to stay open as long as the worker lives (-1: none).  When the server goes away the worker
- * ends its tool, removes what that tool had not finished, and leaves.
+ * SOCKET is the connection to the server, ALIVE a descriptor that only has to stay open as long as
+ * the worker lives (-1: none).  When the server goes away the worker ends its tool, removes what
+ * that tool had not finished, and leaves.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static int catcher(const char *name)
 	return memfd_create(name, MFD_CLOEXEC);
 }
 
-static void prepare(struct worker *w, int niceness)
+static void prepare(struct worker *w)
 {
 	sigset_t set;
 	stand_signals();
@@ -74,8 +74,6 @@ static void prepare(struct worker *w, int niceness)
 	w->children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	setpgid(0, 0); /* Ctrl-C is for the driver; the server decides about us */
-	if (niceness != 0 && nice(niceness) == -1)
-		errno = 0;
 	for (int i = 0; i < (int)RLIM_NLIMITS; i++) {
 		struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 		getrlimit(i, &limit);
@@ -353,17 +351,17 @@ static int tell_inherited(int server)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4) {
+	if (argc != 3) {
 		errno = EINVAL;
-		complain("worker", "is started by smpmake, with three arguments");
+		complain("worker", "is started by smpmake, with two arguments");
 		return 125;
 	}
 	struct worker w = {.server = atoi(argv[1])};
 	fcntl(w.server, F_SETFD, FD_CLOEXEC);
-	fcntl(atoi(argv[3]), F_SETFD, FD_CLOEXEC);
+	fcntl(atoi(argv[2]), F_SETFD, FD_CLOEXEC);
 	if (tell_inherited(w.server) != 0)
 		return 0;
-	prepare(&w, atoi(argv[2]));
+	prepare(&w);
 	for (;;) {
 		struct wire_header header;
 		struct job job = {0};

@@ -55,7 +55,7 @@ def create_engine(
     """
 
     def hire(on_result: OnResult, on_lost: OnLost) -> Pool:
-        pool = Pool(on_result, on_lost, slots, niceness=settings.nice, alive=alive)
+        pool = Pool(on_result, on_lost, slots, alive=alive)
         held.callback(pool.close)
         pool.keepers.add(keeper)
         pool.start(min(slots, _AT_ONCE))

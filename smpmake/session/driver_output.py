@@ -1,4 +1,4 @@
-"""--output-sync=serial: the driver prints into a pipe of ours, and what it prints leaves in order."""
+"""--output-sync=serial: the driver prints into a pipe of ours; what it prints leaves in order."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def run_in_a_worker(script: str, output: Path, aside: Path, *, journaled: bool) 
     """One job in a worker of its own."""
     ours, theirs = socket.socketpair()
     alive, other = os.pipe()
-    words = [native.program("worker"), str(theirs.fileno()), "0", str(other)]
+    words = [native.program("worker"), str(theirs.fileno()), str(other)]
     with ours, subprocess.Popen(words, pass_fds=[theirs.fileno(), other]) as worker:
         theirs.close()
         os.close(other)

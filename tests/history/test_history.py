@@ -195,23 +195,11 @@ def test_a_history_that_another_program_has_locked(
         assert recorders[0].end() == 0
         assert recorders[0].fault == f"{path}: another program has it locked"
         with pytest.raises(LockedError):
-            History(path, patience=0.0).prune(patience=0.0)
+            History(path, patience=0.0).set_serial(1, 1.0)
         other.execute("rollback")
     assert recorders[1].end() == 2
     last = History(path).last()
     assert last is not None and len(last.commands) == 1
-
-
-def test_old_builds_go_and_the_newest_stays(tmp_path: Path) -> None:
-    path = tmp_path / "h.db"
-    old = build(ran(0, 0, 1, 2))
-    old.wall_clock = time.time() - 400 * 86400
-    keep(path, old)
-    recent = build(ran(0, 0, 1, 2))
-    assert keep(path, recent, days=180) == 2
-    assert [head.id for head in History(path).heads()] == [2]
-    keep(path, old, days=1)
-    assert [head.id for head in History(path).heads()] == [3, 2]
 
 
 def test_size_bounds_the_history(tmp_path: Path) -> None:
