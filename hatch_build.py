@@ -202,7 +202,7 @@ def _words(variable: str) -> list[str]:
 def _names_of_tools(root: Path) -> list[str]:
     """What only smpmake.commands knows, as macros that fill a table: DISK_TOOLS="cp","ln"..."""
     with _importable(root):
-        from smpmake.commands.compiler_words import valued  # these need
+        from smpmake.commands.compilers.words import valued  # these need
         from smpmake.commands.families import NATIVE_NAMES  # the standard library alone
     return [
         f"-D{macro}=" + ",".join([f'"{name}"' for name in names])

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.commands import families, makes
+from smpmake.commands import families
+from smpmake.commands.reading import makes
 
 PACKAGE = Path(__file__).parent.parent / "smpmake"
 

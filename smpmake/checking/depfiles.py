@@ -6,7 +6,7 @@ import os
 from typing import Final
 
 from smpmake.checking.events import Build, Recipe, canonical
-from smpmake.commands.depfiles import prerequisites
+from smpmake.commands.files.depfiles import prerequisites
 
 ENDINGS: Final = (".d", ".dep", ".deps", ".depend", ".Po", ".Plo", ".P", ".dd", ".Td", ".Tpo")
 _LONGEST: Final = 1 << 20  # bytes

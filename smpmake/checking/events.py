@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from smpmake.checking.watch import Watched
 from smpmake.checking.words import Said, read
-from smpmake.commands.makes import jobs_option
+from smpmake.commands.reading.makes import jobs_option
 from smpmake.protocol import layout
 
 

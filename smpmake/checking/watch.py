@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from smpmake import variables
-from smpmake.commands.makes import GNU, READERS, split_jobs, without_jobs
+from smpmake.commands.reading.makes import GNU, READERS, split_jobs, without_jobs
 from smpmake.errors import SmpmakeError
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.protocol import layout

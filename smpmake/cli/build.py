@@ -14,7 +14,7 @@ from smpmake.cli.exit import BySignal
 from smpmake.cli.logs import say_what_is_logged
 from smpmake.cli.names import FAULT
 from smpmake.cli.passthrough import go_on_plainly, plainly, refuse
-from smpmake.commands.makes import runs_in_parallel
+from smpmake.commands.reading.makes import runs_in_parallel
 from smpmake.config import Settings, told
 from smpmake.console import say
 from smpmake.session.early_start import load

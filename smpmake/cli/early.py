@@ -9,7 +9,7 @@ from typing import Any, Final
 from smpmake.cli import idle as idle_builds
 from smpmake.cli.passthrough import go_on_plainly, plainly
 from smpmake.cli.settings import settings_of_build
-from smpmake.commands.makes import MAKES
+from smpmake.commands.reading.makes import MAKES
 from smpmake.config import Settings
 from smpmake.console import conclude, say
 from smpmake.session import early_start

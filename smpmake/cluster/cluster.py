@@ -13,7 +13,7 @@ from smpmake.cluster.canary import Canaries
 from smpmake.cluster.compilers import Compiler, compiler_of
 from smpmake.cluster.farm import Client, Host
 from smpmake.cluster.places import Place, Places
-from smpmake.commands.launchers import keeps_nothing
+from smpmake.commands.compilers.launchers import keeps_nothing
 from smpmake.disk.inotify import Watch
 from smpmake.engine.worker_requests import Order
 from smpmake.threads import run_in_thread

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from smpmake.cluster.farm import TEMPORARY, ClusterError, Host
-from smpmake.commands.sendable import leaves_macros
+from smpmake.commands.compilers.sendable import leaves_macros
 
 _PATIENCE: Final = 10.0  # s for its answer
 _USUAL_SLOTS: Final = 4  # of a host that says nothing: "--localslots" and LIMIT in the manual

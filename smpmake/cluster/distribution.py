@@ -19,10 +19,10 @@ from smpmake.cluster.cluster import Cluster
 from smpmake.cluster.compilers import is_program
 from smpmake.cluster.places import Place
 from smpmake.cluster.sources import Sources
+from smpmake.commands.compilers.launchers import prefix_variable
+from smpmake.commands.compilers.sendable import sendable
 from smpmake.commands.families import is_launcher
-from smpmake.commands.launchers import prefix_variable
 from smpmake.commands.model import Analysis, Kind
-from smpmake.commands.sendable import sendable
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.elsewhere import Here, Report
 from smpmake.engine.environment import Environment

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smpmake.commands.binutils import AR
-from smpmake.commands.coreutils_options import LN, RM, Do
 from smpmake.commands.families import find
+from smpmake.commands.files.binutils import AR
+from smpmake.commands.files.coreutils_options import LN, RM, Do
 from smpmake.commands.paths import basename
 
 

@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from smpmake.commands import makes, probes, remembered
+from smpmake.commands import remembered
+from smpmake.commands.compilers import probes
 from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, callers_file, is_device
+from smpmake.commands.reading import makes
 
 if TYPE_CHECKING:
     from smpmake.commands.custom import Custom
@@ -49,20 +51,20 @@ def _in(module: str, function: str = "analyse") -> Callable[[Invocation], Analys
 
 def _binutil(name: str, more: str = "") -> Family:
     pattern = f"{_PREFIX}{name}{_VERSION}{more}"
-    return Family(name, pattern, _in("binutils", f"analyse_{name}"))
+    return Family(name, pattern, _in("files.binutils", f"analyse_{name}"))
 
 
 def _printer(name: str, pattern: str) -> Family:
-    return Family(name, pattern, _in("printers", f"analyse_{name}"), prints=True)
+    return Family(name, pattern, _in("files.printers", f"analyse_{name}"), prints=True)
 
 
 def _generator(name: str, function: str, pattern: str = "") -> Family:
-    return Family(name, pattern or name, _in("generators", f"analyse_{function}"))
+    return Family(name, pattern or name, _in("generators.tools", f"analyse_{function}"))
 
 
 def _coreutil(name: str, *, vouches: bool = False) -> Family:
     """g is the prefix of the GNU tools where they are not the system's own."""
-    analyse = _in("coreutils", f"analyse_{name}")
+    analyse = _in("files.coreutils", f"analyse_{name}")
     return Family(name, f"g?{name}", analyse, on_disk=True, vouches=vouches)
 
 
@@ -70,14 +72,14 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "compiler",
         rf"{_PREFIX}(?:{_any(_COMPILERS)}){_RELEASE}(?:-(?:posix|win32))?",
-        _in("compiler"),
+        _in("compilers.compiler"),
     ),
-    Family("fortran", rf"{_PREFIX}(?:gfortran|f77|f95){_RELEASE}", _in("fortran")),
-    Family("assembler", rf"{_PREFIX}as{_VERSION}", _in("assembler")),
+    Family("fortran", rf"{_PREFIX}(?:gfortran|f77|f95){_RELEASE}", _in("compilers.fortran")),
+    Family("assembler", rf"{_PREFIX}as{_VERSION}", _in("compilers.assembler")),
     Family(
         "linker",
         rf"{_PREFIX}(?:{_any(_LINKERS)}){_VERSION}",
-        _in("linker"),
+        _in("compilers.linker"),
     ),
     _binutil("ar"),
     _binutil("ranlib", "|sdranlib"),
@@ -92,7 +94,7 @@ FAMILIES: tuple[Family, ...] = (
     _coreutil("touch", vouches=True),
     _coreutil("install"),
     _coreutil("mkdir"),
-    Family("cmake", "cmake", _in("cmake"), on_disk=True),
+    Family("cmake", "cmake", _in("generators.cmake"), on_disk=True),
     *(_printer(name, f"g?{name}") for name in _FILTERS),
     _printer("awk", "|".join(_AWKS)),
     _printer("objdump", f"{_PREFIX}objdump{_VERSION}"),
@@ -100,7 +102,7 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "fixdep",
         "fixdep",
-        _in("kbuild", "analyse_fixdep"),
+        _in("generators.kbuild", "analyse_fixdep"),
         alone=b"fixdep <depfile> <target> <cmdline>",
         prints=True,
         built=True,
@@ -108,34 +110,34 @@ FAMILIES: tuple[Family, ...] = (
     Family(
         "check-local-export",
         "check-local-export",
-        _in("kbuild", "analyse_check_local_export"),
+        _in("generators.kbuild", "analyse_check_local_export"),
         alone=b"# Exit with error if a local exported symbol is found.",
         built=True,
     ),
     *(
-        Family(name, name, _in("generators_grammars", f"analyse_{name}"))
+        Family(name, name, _in("generators.grammars", f"analyse_{name}"))
         for name in ("bison", "re2c", "yacc")
     ),
-    Family("flex", "flex|lex", _in("generators_grammars", "analyse_flex")),
-    Family("protoc", "protoc", _in("protoc")),
+    Family("flex", "flex|lex", _in("generators.grammars", "analyse_flex")),
+    Family("protoc", "protoc", _in("generators.protoc")),
     *(_generator(name, name) for name in ("gperf", "moc", "pod2man", "rcc", "uic", "xxd")),
     _generator("msgfmt", "msgfmt", _any(_MSGFMTS)),
     _generator("glib-mkenums", "mkenums"),
     _generator("glib-genmarshal", "genmarshal"),
     _generator("gdbus-codegen", "gdbus"),
     _generator("wayland-scanner", "wayland"),
-    Family("watcom", "b?(?:wcc|wcc386|wpp|wpp386|wasm)", _in("watcom"), alone=_WATCOM),
-    Family("watcom-driver", "b?wcl(?:386)?", _in("watcom_drivers", "analyse_wcl")),
-    Family("owcc", "b?owcc", _in("watcom_drivers", "analyse_owcc")),
-    Family("wlink", "b?wlink", _in("watcom_link"), alone=_WATCOM),
-    Family("wlib", "b?wlib", _in("watcom_lib"), alone=_WATCOM),
-    Family("wmake", "b?wmake", _in("wmake")),
-    Family("launcher", "ccache|distcc|icecc|sccache", _in("launchers")),
+    Family("watcom", "b?(?:wcc|wcc386|wpp|wpp386|wasm)", _in("watcom.compilers"), alone=_WATCOM),
+    Family("watcom-driver", "b?wcl(?:386)?", _in("watcom.drivers", "analyse_wcl")),
+    Family("owcc", "b?owcc", _in("watcom.drivers", "analyse_owcc")),
+    Family("wlink", "b?wlink", _in("watcom.link"), alone=_WATCOM),
+    Family("wlib", "b?wlib", _in("watcom.lib"), alone=_WATCOM),
+    Family("wmake", "b?wmake", _in("watcom.wmake")),
+    Family("launcher", "ccache|distcc|icecc|sccache", _in("compilers.launchers")),
 )
 
 #: Shells, which are no tools but where a make gives them a recipe's line.
 SHELLS = ("sh", "bash", "dash")
-_LINE = Family("line", "|".join(SHELLS), _in("recipe"))
+_LINE = Family("line", "|".join(SHELLS), _in("reading.recipe"))
 
 #: What the native programs must know of tools' names; compiled into them (hatch_build.py).
 NATIVE_NAMES: dict[str, list[str]] = {

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from smpmake.commands import libtool, recipe
-from smpmake.commands.compiler_names import own_output
-from smpmake.commands.compiler_options import Do
-from smpmake.commands.compiler_parts import output_places, words_for
-from smpmake.commands.compiler_words import Line, Source
+from smpmake.commands.compilers.names import own_output
+from smpmake.commands.compilers.options import Do
+from smpmake.commands.compilers.parts import output_places, words_for
+from smpmake.commands.compilers.words import Line, Source
 from smpmake.commands.families import is_compiler, is_launcher, runs_lines
+from smpmake.commands.generators import libtool
 from smpmake.commands.model import Invocation
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import basename, stem
+from smpmake.commands.reading import recipe
 
 #: With one of these the compiler only looks, or prints what it read.
 _NOT_COMPILED: Final = frozenset({Do.PREPROCESS, Do.DEPS_ONLY, Do.SYNTAX_ONLY})

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from smpmake.commands.makes import MAKES
+from smpmake.commands.reading.makes import MAKES
 from smpmake.disk.elf import takes_guard
 from smpmake.protocol.wire import FileId
 

@@ -7,10 +7,10 @@ import os
 import stat
 from typing import Final
 
-from smpmake.commands import wmake
-from smpmake.commands.makes import MAKES, READ_BACK
 from smpmake.commands.model import Analysis, Kind, Reason
 from smpmake.commands.paths import NULL_DEVICE, is_device
+from smpmake.commands.reading.makes import MAKES, READ_BACK
+from smpmake.commands.watcom import wmake
 from smpmake.decide.procfs import (
     SHELLS,
     WORKER,

@@ -13,7 +13,7 @@ import os
 import shlex
 from typing import Final
 
-from smpmake.commands.makes import MAKES, PARALLEL, jobs_option, runs_in_parallel
+from smpmake.commands.reading.makes import MAKES, PARALLEL, jobs_option, runs_in_parallel
 from smpmake.decide.procfs import SHELLS, Caller, Processes, in_background
 from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Invoke

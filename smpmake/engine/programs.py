@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from smpmake.commands.compiler_words import LEADS_ELSEWHERE, SUFFIXED
-from smpmake.commands.driver_programs import Answer, Choice, read
+from smpmake.commands.compilers.driver_programs import Answer, Choice, read
+from smpmake.commands.compilers.launchers import leads_elsewhere
+from smpmake.commands.compilers.words import LEADS_ELSEWHERE, SUFFIXED
 from smpmake.commands.families import is_launcher
-from smpmake.commands.launchers import leads_elsewhere
 from smpmake.commands.model import Program
 from smpmake.disk.elf import is_program, is_script, takes_guard
 from smpmake.disk.paths import Paths

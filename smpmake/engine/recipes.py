@@ -11,8 +11,8 @@ import os
 from typing import Final
 
 from smpmake.commands.families import mark_of_alone, runs_lines
-from smpmake.commands.makes import MAKES
 from smpmake.commands.model import Analysis, Kind, Reason
+from smpmake.commands.reading.makes import MAKES
 from smpmake.config import Settings
 from smpmake.decide import redirects
 from smpmake.decide.procfs import Processes, asks_for_status, shell_text

@@ -6,8 +6,8 @@ import os
 import sys
 from typing import Final
 
-from smpmake.commands import wmake
-from smpmake.commands.makes import MAKES, options_of
+from smpmake.commands.reading.makes import MAKES, options_of
+from smpmake.commands.watcom import wmake
 from smpmake.decide.procfs import Processes
 from smpmake.engine.environment import Environment
 from smpmake.protocol.wire import Invoke

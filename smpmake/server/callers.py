@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Final, NamedTuple
 
-from smpmake.commands.makes import MAKES
+from smpmake.commands.reading.makes import MAKES
 from smpmake.decide.procfs import Caller, Processes
 
 #: The name by which shims whose shell evaluated `smpmake env` call their build.

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from smpmake import variables
-from smpmake.commands.makes import PARALLEL, WMAKES
+from smpmake.commands.reading.makes import PARALLEL, WMAKES
 from smpmake.errors import SmpmakeError
 from smpmake.protocol import frames, keeping, layout
 from smpmake.protocol.keeping import DriverEvent

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from smpmake.commands.makes import JOBSERVER, NAME_JOBSERVER, options_of
+from smpmake.commands.reading.makes import JOBSERVER, NAME_JOBSERVER, options_of
 from smpmake.disk.shared import shared_map
 
 _COUNT: Final = struct.Struct("<I")

@@ -13,8 +13,8 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from smpmake.commands import wmake
 from smpmake.commands.model import Kind
+from smpmake.commands.watcom import wmake
 from smpmake.config import Settings
 from smpmake.console import say
 from smpmake.cpus import own_cpu_us

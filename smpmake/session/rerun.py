@@ -17,7 +17,7 @@ import termios
 from itertools import pairwise
 from typing import Final
 
-from smpmake.commands.makes import NAME_JOBSERVER
+from smpmake.commands.reading.makes import NAME_JOBSERVER
 
 # Not compiled before they are needed: a driver waits for this module.
 _RESTARTABLE: Final = (

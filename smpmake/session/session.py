@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpmake import __version__, cpus, variables
-from smpmake.commands import wmake
 from smpmake.commands.model import Reason
+from smpmake.commands.watcom import wmake
 from smpmake.config import Settings
 from smpmake.console import say
 from smpmake.errors import SmpmakeError
@@ -225,7 +225,7 @@ class Session:
         self._driver.keeper.signal(signal.SIGKILL)
 
     def _command(self) -> list[str]:
-        """What is run: a wmake gets options of ours (commands/wmake.py)."""
+        """What is run: a wmake gets options of ours (commands/watcom/wmake.py)."""
         command = self.record.command
         if not wmake.is_wmake(os.path.basename(command[0])):
             return command

@@ -7,7 +7,7 @@ A build waits for this module.
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from smpmake.commands.makes import NAME_JOBSERVER, PARALLEL
+from smpmake.commands.reading.makes import NAME_JOBSERVER, PARALLEL
 from smpmake.console import say
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
@@ -125,7 +125,7 @@ class SessionSetup:
                     self._remote = memo.begin_remote(terms.remote, path, pushes=terms.pushes)
             # A ninja runs several commands at once whatever we say; it is to ask for each.
             if self.jobserver is not None and os.path.basename(program) not in PARALLEL:
-                from smpmake.commands.makes import without_jobs
+                from smpmake.commands.reading.makes import without_jobs
 
                 self.environment.pop("CARGO_MAKEFLAGS", None)
                 if "MAKEFLAGS" in self.environment:

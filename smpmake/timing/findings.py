@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from smpmake import units
-from smpmake.commands.makes import GNU, READERS
 from smpmake.commands.model import Reason
+from smpmake.commands.reading.makes import GNU, READERS
 from smpmake.records import BuildRecord, CommandRecord
 from smpmake.timing.figures import Timing
 from smpmake.timing.spans import Span, length, subtract, union

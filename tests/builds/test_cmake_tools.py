@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smpmake.commands import cmake, makes
+from smpmake.commands.generators import cmake
+from smpmake.commands.reading import makes
 from tests.commands.disk import meaning
 from tests.support import needs
 from tests.support.held import Held

@@ -6,10 +6,13 @@ import importlib
 import pkgutil
 
 from smpmake import commands
-from smpmake.commands import watcom_directives, watcom_drivers, watcom_lib, watcom_options
 from smpmake.commands.families import FAMILIES, find
 from smpmake.commands.model import Analysis, Reason
 from smpmake.commands.options import Getopt, Table
+from smpmake.commands.watcom import directives as watcom_directives
+from smpmake.commands.watcom import drivers as watcom_drivers
+from smpmake.commands.watcom import lib as watcom_lib
+from smpmake.commands.watcom import options as watcom_options
 from tests.commands.disk import FakeFiles, meaning
 
 #: Names of tools whose family is called otherwise, and more names of some families.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from smpmake.commands.model import Analysis, Kind, Reason, Refusals, Write
-from tests.commands import test_meaning, test_watcom
+from tests.commands import test_meaning
 from tests.commands.disk import meaning
+from tests.commands.watcom import test_watcom
 
 #: Lines that wait for their operands only.  (A question is answered whatever stands beside it, and
 #: what stands behind a library's name are commands for it, not options.)

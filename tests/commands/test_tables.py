@@ -13,20 +13,14 @@ from typing import Any
 import pytest
 
 from smpmake import commands
-from smpmake.commands import (
-    assembler,
-    binutils,
-    compiler_options,
-    compiler_words,
-    coreutils_options,
-    launchers,
-    linker,
-    probes,
-    watcom,
-)
+from smpmake.commands.compilers import assembler, launchers, linker, probes
+from smpmake.commands.compilers import options as compiler_options
+from smpmake.commands.compilers import words as compiler_words
 from smpmake.commands.families import FAMILIES, find
+from smpmake.commands.files import binutils, coreutils_options
 from smpmake.commands.model import Analysis, Family, Invocation
 from smpmake.commands.options import Getopt, Table, Take, Want
+from smpmake.commands.watcom import compilers as watcom
 from tests.commands.any_argv import NAMED
 from tests.commands.disk import FakeFiles
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpmake import native, variables
-from smpmake.commands.compiler_words import valued
-from smpmake.commands.probes import ASKS, CHECKS
+from smpmake.commands.compilers.probes import ASKS, CHECKS
+from smpmake.commands.compilers.words import valued
 from smpmake.config import Settings
 from smpmake.decide.policy import Context, Decision, decide
 from tests.commands.any_argv import FILES, KNOWN, OPERANDS, TAILS, TOOLS

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from smpmake.commands.makes import jobs_option, runs_in_parallel
+from smpmake.commands.reading.makes import jobs_option, runs_in_parallel
 from smpmake.decide.procfs import Caller, Processes, Usage
 from smpmake.engine.environment import Environment
 from smpmake.engine.parallel import ParallelDriver, advice

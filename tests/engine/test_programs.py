@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from smpmake import native
-from smpmake.commands import driver_programs
+from smpmake.commands.compilers import driver_programs
 from smpmake.commands.families import analyse
 from smpmake.commands.model import Invocation
 from smpmake.disk.paths import FolderFiles, Paths

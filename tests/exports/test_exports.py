@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.commands.depfiles import prerequisites
+from smpmake.commands.files.depfiles import prerequisites
 from smpmake.commands.model import Files
 from smpmake.disk.paths import FolderFiles
 from smpmake.exports import compile_commands, ninja

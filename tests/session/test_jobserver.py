@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.commands.makes import without_jobs
+from smpmake.commands.reading.makes import without_jobs
 from smpmake.session.jobserver import JobServer, NotPassedError, named_in, of_caller
 from smpmake.session.setup import SessionSetup, SetupOptions
 from tests.support.bench import Bench

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from smpmake.commands.compiler_options import CXX_SUFFIXES, SUFFIXES, Do, Language
+from smpmake.commands.compilers.options import CXX_SUFFIXES, SUFFIXES, Do, Language
 
 GCC = "gcc"
 CLANG = "clang"

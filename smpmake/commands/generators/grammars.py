@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from smpmake.commands.generators import MAYBE, YES, Do, Said, made, printed, refused, said
+from smpmake.commands.generators.tools import MAYBE, YES, Do, Said, made, printed, refused, said
 from smpmake.commands.model import Analysis, Files, Invocation, Reason
 from smpmake.commands.options import Getopt, Opt
 from smpmake.commands.paths import basename, join, split_suffix

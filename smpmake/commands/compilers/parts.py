@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from smpmake.commands import compiler_options
-from smpmake.commands.compiler_options import CXX_SUFFIXES, Do
-from smpmake.commands.compiler_words import Line, Source
+from smpmake.commands.compilers import options
+from smpmake.commands.compilers.options import CXX_SUFFIXES, Do
+from smpmake.commands.compilers.words import Line, Source
 from smpmake.commands.model import Analysis, Part
 from smpmake.commands.paths import basename, join, stem
 
@@ -79,7 +79,7 @@ def output_places(line: Line) -> set[int]:
     places: set[int] = set()
     at = 0
     while at < len(line.words):
-        hit = compiler_options.TABLE.find(line.words[at])
+        hit = options.TABLE.find(line.words[at])
         width = 2 if hit is not None and hit.wants_next else 1
         if hit is not None and hit.do is Do.OUTPUT:
             places.update(range(at, at + width))

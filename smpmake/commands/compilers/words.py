@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from smpmake.commands import compiler_options
-from smpmake.commands.assembler import Assembly
-from smpmake.commands.compiler_dialects import CLANG, Tool, tool_of
-from smpmake.commands.compiler_options import (
+from smpmake.commands.compilers import options
+from smpmake.commands.compilers.assembler import Assembly
+from smpmake.commands.compilers.dialects import CLANG, Tool, tool_of
+from smpmake.commands.compilers.options import (
     FOREIGN_SUFFIXES,
     HARMLESS_XCLANG,
     LANGUAGES,
@@ -118,7 +118,7 @@ class Line:
 
     def scan(self) -> None:
         """Read every word."""
-        find = compiler_options.TABLE.find
+        find = options.TABLE.find
         words = self.words
         nothing = Do.NOTHING
         at, end = 0, len(words)
@@ -247,7 +247,7 @@ class Line:
 
     def do_x_clang(self, word: str, value: str) -> None:
         """-Xclang"""
-        hit = compiler_options.TABLE.find(value)
+        hit = options.TABLE.find(value)
         if value not in HARMLESS_XCLANG and (hit is None or hit.do is not Do.NOTHING):
             self.refusals.refuse(Reason.UNKNOWN_OPTION, value)
 
@@ -304,7 +304,7 @@ class Line:
     def question(self) -> tuple[str, ...] | None:
         """The words that have a driver tell its programs (-###): these options, for files of such
         names as `SUFFIXED.format(".c")`; None where they have it run other programs as well."""
-        find = compiler_options.TABLE.find
+        find = options.TABLE.find
         kept = [ASKS_FOR_PROGRAMS]
         named: set[str] = set()
         rest = iter(self.words)
@@ -357,7 +357,7 @@ class Line:
             if word in ("-MT", "-MQ"):
                 next(rest, None)
                 continue
-            hit = compiler_options.TABLE.find(word)
+            hit = options.TABLE.find(word)
             if hit is None or hit.do not in (Do.NOTHING, Do.SEARCH, Do.SYSROOT, Do.DEPS_DETAIL):
                 self.refusals.refuse(Reason.UNKNOWN_OPTION, f"-Wp,{word}")
             elif hit.wants_next:
@@ -409,6 +409,6 @@ _LINK_WORDS = frozenset({Do.FOR_LINKER, Do.X_LINKER, Do.LIBRARY, Do.LIBRARY_FOLD
 
 def valued() -> list[str]:
     """The options whose value is the next word."""
-    table = compiler_options.TABLE
+    table = options.TABLE
     words = {word for row in table.rows for word in row.words()}
     return sorted(word for word in words if (hit := table.find(word)) and hit.wants_next)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smpmake.commands.makes import WMAKES
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
+from smpmake.commands.reading.makes import WMAKES
 
 # Options are single words, in either case; a longer word with a dash is a target.
 LETTERS = frozenset("abcdehijkmnopqrstuvwyz")

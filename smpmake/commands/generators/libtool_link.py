@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from smpmake.commands.families import analyse as analyse_tool
 from smpmake.commands.families import is_compiler
-from smpmake.commands.libtool import Call, Settings
+from smpmake.commands.generators.libtool import Call, Settings
 from smpmake.commands.model import Analysis, Invocation, Kind, Write, named
 from smpmake.commands.options import names
 from smpmake.commands.paths import basename, dirname, join

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from smpmake.commands import lines
-from smpmake.commands.libtool import compile_of
+from smpmake.commands.generators.libtool import compile_of
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
+from smpmake.commands.reading import lines
 from smpmake.commands.units import units
 from tests.commands.disk import FakeFiles, meaning
 

@@ -7,8 +7,8 @@ import shlex
 import pytest
 
 from smpmake.commands import families
+from smpmake.commands.compilers.sendable import sendable
 from smpmake.commands.model import Invocation
-from smpmake.commands.sendable import sendable
 from tests.commands.disk import FakeFiles
 
 

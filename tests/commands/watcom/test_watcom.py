@@ -10,8 +10,8 @@ import pytest
 
 from smpmake.commands.families import find
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
-from smpmake.commands.watcom_directives import DIRECTIVE_WORDS, DIRECTIVES, OPTIONS
-from smpmake.commands.watcom_options import (
+from smpmake.commands.watcom.directives import DIRECTIVE_WORDS, DIRECTIVES, OPTIONS
+from smpmake.commands.watcom.options import (
     ASSEMBLER,
     COMMON,
     CXX,
@@ -24,7 +24,7 @@ from smpmake.commands.watcom_options import (
     Do,
     Options,
 )
-from smpmake.commands.watcom_words import place
+from smpmake.commands.watcom.words import place
 from tests.commands.disk import FakeFiles, meaning
 
 FILES = FakeFiles(
@@ -395,7 +395,7 @@ def test_places(pattern: str, path: str) -> None:
 
 def test_the_example_of_how_to_add_a_family() -> None:
     """docs/adding-a-family.md, as it stands there."""
-    page = Path(__file__).parent.parent.parent / "docs" / "adding-a-family.md"
+    page = Path(__file__).parents[3] / "docs" / "adding-a-family.md"
     code, entry = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
     module: dict[str, Any] = {"__name__": "packer"}
     exec(code, module)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Refusals, Write
 from smpmake.commands.options import Marker, Row, Table, Take, UnreadableError, rows
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
-from smpmake.commands.watcom import OBJECT, TOOLS, Compile, Said
-from smpmake.commands.watcom_directives import SYSTEMS
-from smpmake.commands.watcom_options import OF_DRIVER, Do
-from smpmake.commands.watcom_words import own_name, with_suffix, words_of
+from smpmake.commands.watcom.compilers import OBJECT, TOOLS, Compile, Said
+from smpmake.commands.watcom.directives import SYSTEMS
+from smpmake.commands.watcom.options import OF_DRIVER, Do
+from smpmake.commands.watcom.words import own_name, with_suffix, words_of
 
 CXX_SUFFIXES = frozenset({".C", ".cpp", ".cc", ".cxx", ".cp", ".c++"})
 SOURCES: dict[str, str] = {

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Write
 from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError, names
 from smpmake.commands.paths import is_device, split_suffix
-from smpmake.commands.watcom_words import with_suffix
+from smpmake.commands.watcom.words import with_suffix
 
 FLAGS = names(
     "b c fa fab fac fag fm fo i6 ia ic icl ie ii im inn ino io ip irn iro m n pa q s t tl v zld zll"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from smpmake.commands.plain_lines import Piece, PieceKind, Word
+from smpmake.commands.reading.plain_lines import Piece, PieceKind, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node

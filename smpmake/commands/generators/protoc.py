@@ -10,7 +10,7 @@ import posixpath
 import re
 from typing import Final
 
-from smpmake.commands.generators import Do, made, refused, said
+from smpmake.commands.generators.tools import Do, made, refused, said
 from smpmake.commands.model import Analysis, Invocation, Reason
 from smpmake.commands.options import Row, Table, Take
 from smpmake.commands.paths import join

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from smpmake.commands.compiler_dialects import CLANG, GCC, SIDES
-from smpmake.commands.compiler_options import Do
-from smpmake.commands.compiler_words import Line, Source
+from smpmake.commands.compilers.dialects import CLANG, GCC, SIDES
+from smpmake.commands.compilers.options import Do
+from smpmake.commands.compilers.words import Line, Source
 from smpmake.commands.model import Reason, Write
 from smpmake.commands.paths import basename, is_device, split_suffix, stem
 

@@ -18,8 +18,8 @@ from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Refusals, Write
 from smpmake.commands.options import UnreadableError
 from smpmake.commands.paths import basename, is_device, split_suffix
-from smpmake.commands.watcom_options import OF_ASSEMBLER, OF_C, OF_CXX, Do, Options
-from smpmake.commands.watcom_words import bare, own_name, place, words_of
+from smpmake.commands.watcom.options import OF_ASSEMBLER, OF_C, OF_CXX, Do, Options
+from smpmake.commands.watcom.words import bare, own_name, place, words_of
 
 
 class Tool(NamedTuple):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from smpmake.commands.coreutils_options import CP, INSTALL, LN, MKDIR, MV, RM, TOUCH, Do
+from smpmake.commands.files.coreutils_options import CP, INSTALL, LN, MKDIR, MV, RM, TOUCH, Do
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Refusals, Write
 from smpmake.commands.options import Getopt, Parsed
 from smpmake.commands.paths import NULL_DEVICE, basename, is_device, join

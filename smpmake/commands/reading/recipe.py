@@ -11,12 +11,11 @@ import posixpath
 from collections.abc import Callable
 from typing import Final
 
-from smpmake.commands import libtool, libtool_link
 from smpmake.commands.families import SHELLS, find
 from smpmake.commands.families import analyse as analyse_tool
+from smpmake.commands.files.printers import ANSWERS, FILTERS
 from smpmake.commands.foretold import Foretold, ForetoldFiles
-from smpmake.commands.line_words import NotUnderstoodError
-from smpmake.commands.lines import PIPE, PRINT, Line, Simple, read
+from smpmake.commands.generators import libtool, libtool_link
 from smpmake.commands.model import (
     Analysis,
     Invocation,
@@ -27,7 +26,8 @@ from smpmake.commands.model import (
     named,
 )
 from smpmake.commands.paths import basename, join
-from smpmake.commands.printers import ANSWERS, FILTERS
+from smpmake.commands.reading.line_words import NotUnderstoodError
+from smpmake.commands.reading.lines import PIPE, PRINT, Line, Simple, read
 
 #: With these a shell does more than its line says, or reads it otherwise.
 _CHANGES: Final = ("BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_COMPAT", "POSIXLY_CORRECT")

@@ -13,7 +13,7 @@ import re
 from smpmake.commands.model import Analysis, Invocation, Keep, Kind, Reason, Refusals, Write
 from smpmake.commands.options import MOST_RESPONSE_FILES, UnreadableError
 from smpmake.commands.paths import basename, is_device, join, split_suffix
-from smpmake.commands.watcom_directives import (
+from smpmake.commands.watcom.directives import (
     DIRECTIVE_WORDS,
     FORMAT_WORDS,
     FORMATS,
@@ -23,7 +23,7 @@ from smpmake.commands.watcom_directives import (
     Do,
     Side,
 )
-from smpmake.commands.watcom_words import own_name, with_suffix
+from smpmake.commands.watcom.words import own_name, with_suffix
 
 OBJECT, ELSEWHERE = ".o", ".obj"
 INIT = "wlink.lnk"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.commands import lines
-from smpmake.commands.line_words import NotUnderstoodError
-from smpmake.commands.lines import read
-from smpmake.commands.plain_lines import statements
+from smpmake.commands.reading import lines
+from smpmake.commands.reading.line_words import NotUnderstoodError
+from smpmake.commands.reading.lines import read
+from smpmake.commands.reading.plain_lines import statements
 from smpmake.disk.paths import FolderFiles
 from tests.support.variants import often
 

@@ -12,13 +12,13 @@ import enum
 from dataclasses import dataclass, field
 from typing import Final
 
-from smpmake.commands import compiler_options
-from smpmake.commands.compiler import judge
-from smpmake.commands.compiler_dialects import GCC, Tool
-from smpmake.commands.compiler_names import TEMPS
-from smpmake.commands.compiler_options import SUFFIXES, UNUSUAL_VARIABLES, Language
-from smpmake.commands.compiler_words import Line
-from smpmake.commands.fortran_modules import Form, Include, Modules, modules_of
+from smpmake.commands.compilers import options
+from smpmake.commands.compilers.compiler import judge
+from smpmake.commands.compilers.dialects import GCC, Tool
+from smpmake.commands.compilers.fortran_modules import Form, Include, Modules, modules_of
+from smpmake.commands.compilers.names import TEMPS
+from smpmake.commands.compilers.options import SUFFIXES, UNUSUAL_VARIABLES, Language
+from smpmake.commands.compilers.words import Line
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason, Write
 from smpmake.commands.options import Marker, Table, Take, UnreadableError, expand, names, rows
 from smpmake.commands.paths import join, split_suffix
@@ -124,7 +124,7 @@ class Words:
         while at < len(words):
             word = words[at]
             hit = TABLE.find(word) if word[:1] == "-" else None
-            theirs = compiler_options.TABLE.find(word) if hit is None else None
+            theirs = options.TABLE.find(word) if hit is None else None
             wide = (hit is not None and hit.wants_next) or (
                 theirs is not None and word[:1] == "-" and theirs.wants_next
             )
@@ -176,7 +176,7 @@ def analyse(inv: Invocation) -> Analysis:
     if not line.on.isdisjoint(TEMPS) and any(source.language is _CPP for source in line.sources):
         line.refusals.refuse(Reason.WRITES_UNPREDICTABLE, "-save-temps: .f90 before gfortran 14")
     meaning = judge(line)._replace(split=None)
-    if meaning.kind is Kind.PREPROCESS and compiler_options.Do.DEPS_ONLY in line.on:
+    if meaning.kind is Kind.PREPROCESS and options.Do.DEPS_ONLY in line.on:
         return meaning.refused(Reason.WRITES_UNPREDICTABLE, "-M writes modules too")
     if meaning.kind in (Kind.QUERY, Kind.PREPROCESS):
         return meaning

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from smpmake.commands.coreutils import copies, links, removals, touches
+from smpmake.commands.files.coreutils import copies, links, removals, touches
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, join
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
-from smpmake.commands.compiler_dialects import CLANG, GCC
-from smpmake.commands.compiler_names import (
+from smpmake.commands.compilers.dialects import CLANG, GCC
+from smpmake.commands.compilers.linker import Link, folders_named
+from smpmake.commands.compilers.names import (
     NAMED,
     TEMPS,
     compiled_start,
@@ -21,14 +22,13 @@ from smpmake.commands.compiler_names import (
     own_output,
     predict,
 )
-from smpmake.commands.compiler_options import UNUSUAL_VARIABLES, Do
-from smpmake.commands.compiler_parts import compile_parts, link_parts
-from smpmake.commands.compiler_words import Line, Source
-from smpmake.commands.linker import Link, folders_named
+from smpmake.commands.compilers.options import UNUSUAL_VARIABLES, Do
+from smpmake.commands.compilers.parts import compile_parts, link_parts
+from smpmake.commands.compilers.probes import ASKS
+from smpmake.commands.compilers.words import Line, Source
 from smpmake.commands.model import Analysis, Divides, Invocation, Kind, Part, Reason, Write
 from smpmake.commands.options import UnreadableError, expand
 from smpmake.commands.paths import NULL_DEVICE, basename, dirname, is_device
-from smpmake.commands.probes import ASKS
 
 #: What configure scripts ask any compiler for: those that do not know it do nothing.
 _ASKS = frozenset(ASKS)
