@@ -8,43 +8,26 @@ import shlex
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-#: What finds and gives back remembered results (native/memo.h).
-MEMO = (
-    "memo.c",
-    "memofacts.c",
-    "memoway.c",
-    "memostore.c",
-    "memotext.c",
-    "memonear.c",
-    "sha256.c",
-    "inherited.c",
-)
-#: Each program's sources, beside what all share.
+#: What stands in for libc in the shim, which is started for each command of a build.
+BARE = ("bare", "texts")
+#: Each program's rooms in native/; what a room has and a program does not need is left out.
 PROGRAMS = {
-    "shim": (
-        *("shim.c", "remember.c", "unasked.c", "context.c", "invocation.c"),
-        *("memogive.c", "memokeep.c"),
-        *MEMO,
-    ),
-    "memo": (
-        *("memorun.c", "memofile.c", "memotrace.c", "memolooks.c", "memonotes.c"),
-        *("memofilter.c", "memoviews.c", "memoremote.c", "memogive.c", "memokeep.c"),
-        *("terminal.c", *MEMO),
-    ),
-    "recall": ("memorecall.c", "memoviews.c", "memoremote.c", *MEMO),
-    "worker": ("worker.c", "job.c", "terminal.c", "system.c", "inherited.c"),
-    "keeper": ("keeper.c", "takeback.c", "passing.c", "remade.c", "undolog.c", "system.c"),
-    "probe": ("probe.c", "system.c"),
+    "shim": ("shim", *BARE, "memo", "base"),
+    "memo": ("trace", "memo", "base"),
+    "recall": ("recall", "memo", "base"),
+    "worker": ("worker", "base"),
+    "keeper": ("keeper", "base"),
+    "probe": ("probe", "base"),
 }
-SHARED = ("util.c",)
-#: What native/*.h says, for Python (hatch_layout.py).
+GUARD = ("guard", "guard/*", "texts")
+#: What native/layout says, for Python (hatch_layout.py).
 LAYOUT = "smpmake/protocol/layout.py"
 #: Beside the programs: what was compiled otherwise than it should be (native/__init__.py).
 FALLBACKS = "smpmake-fallbacks"
@@ -52,8 +35,6 @@ FALLBACKS = "smpmake-fallbacks"
 BUILD_ID = "smpmake-build"
 #: Flags of what runs under the guard as the commands themselves do, and so is never static.
 GUARDED = {"recall": ["-DMEMO_GUARDED"]}
-#: What stands in for libc in the shim, which is started for each command of a build.
-BARE = {"shim": ("bare.c", "texts.c")}
 BARE_FLAGS = [
     "-nostdlib",
     "-static",
@@ -74,6 +55,9 @@ FLAGS = [
     "-Wconversion",
     "-Wmissing-prototypes",
     "-Wpedantic",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-Wl,--gc-sections",
 ]
 
 
@@ -96,7 +80,7 @@ GUARD_FLAGS = [
 
 
 def compile_programs(root: Path, *, werror: bool = False) -> None:
-    """Compiles smpmake/native/*.c to smpmake/_bin/, statically where libc allows, and the guard.
+    """Compiles smpmake/native to smpmake/_bin/, statically where libc allows, and the guard.
 
     $CC (default cc), $CPPFLAGS, $CFLAGS and $LDFLAGS are respected; $SMPMAKE_STATIC_CC compiles
     what is static, where that is another one.  What could not be compiled as it should be, and was
@@ -109,24 +93,23 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     compiler = _words("CC") or ["cc"]
     static = _words("SMPMAKE_STATIC_CC")
     flags = [*FLAGS, *(["-Werror"] if werror else []), *_words("CPPFLAGS"), *_words("CFLAGS")]
-    flags += [*_names_of_tools(root), *_words("LDFLAGS")]
-    parts = [str(path) for path in (*sorted((source / "guard").glob("*.c")), source / "texts.c")]
+    flags += [f"-I{source}", *_names_of_tools(root), *_words("LDFLAGS")]
     library = str(target / "smpmake-guard.so")
     # First what takes longest.
-    wanted = [("the guard", [[*compiler, *flags, *GUARD_FLAGS, "-o", library, *parts]])]
-    for program, sources in PROGRAMS.items():
-        words = [
-            *flags,
-            "-o",
-            str(target / f"smpmake-{program}"),
-            *(str(source / name) for name in (*sources, *SHARED)),
+    sources = _sources(source, GUARD)
+    wanted = [("the guard", [[*compiler, *flags, *GUARD_FLAGS, "-o", library, *sources]])]
+    for program, rooms in PROGRAMS.items():
+        words = [*flags, "-o", str(target / f"smpmake-{program}")]
+        sources = _sources(source, [room for room in rooms if room not in BARE])
+        tried = [[*static, *words, *sources, "-static"]] if static else []
+        tried = tried or [
+            [*compiler, *words, *sources, "-static"],
+            [*compiler, *words, *sources],
         ]
-        tried = [[*static, *words, "-static"]] if static else []
-        tried = tried or [[*compiler, *words, "-static"], [*compiler, *words]]
         if program in GUARDED:
-            tried = [[*compiler, *words, *GUARDED[program]]]
-        if program in BARE:
-            bare = [*words, *(str(source / name) for name in BARE[program]), *BARE_FLAGS]
+            tried = [[*compiler, *words, *sources, *GUARDED[program]]]
+        if BARE[0] in rooms:
+            bare = [*words, *_sources(source, rooms), *BARE_FLAGS]
             tried.insert(0, [*(static or compiler), *bare])
         wanted.append((f"the {program}", tried))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -135,6 +118,11 @@ def compile_programs(root: Path, *, werror: bool = False) -> None:
     (target / BUILD_ID).write_text(commit_of(root), encoding="utf-8")
     for line in fallbacks:
         print(f"smpmake: {line}", file=sys.stderr)
+
+
+def _sources(native: Path, rooms: Iterable[str]) -> list[str]:
+    """All that is to be compiled of some rooms, which may be patterns."""
+    return [str(path) for room in rooms for path in sorted(native.glob(f"{room}/*.c"))]
 
 
 def write_layout(root: Path) -> None:

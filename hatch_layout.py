@@ -1,4 +1,4 @@
-"""Writes down for Python what native/*.h says: constants, and how structures lie in memory.
+"""Writes down for Python what native/layout says: constants, and how structures lie in memory.
 
 The headers are the one place for both.  They are read, not compiled: a wheel may be made for
 another machine.  Every field has a fixed width and stands where its size has it stand, with nothing
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-HEADERS = ("wire.h", "undo.h", "memowhy.h", "memoremote.h", "guard/board.h", "guard/trace.h")
+HEADERS = ("wire.h", "undo.h", "reasons.h", "remote.h", "board.h", "trace.h")
 CODES = {
     "char": ("s", 1),
     "int32_t": ("i", 4),
@@ -60,9 +60,9 @@ def module(native: Path) -> str:
     reader = _Reader()
     for header in HEADERS:
         try:
-            reader.read((native / header).read_text(encoding="utf-8"))
+            reader.read((native / "layout" / header).read_text(encoding="utf-8"))
         except (HeaderError, KeyError, NameError, SyntaxError) as error:
-            raise HeaderError(f"{native / header}: {error}") from error
+            raise HeaderError(f"{native}/layout/{header}: {error}") from error
     lines = [BEGINNING]
     lines += [f"{name}: Final = {value!r}" for name, value in reader.constants.items()]
     for name, fields in reader.structures.items():

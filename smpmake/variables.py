@@ -1,7 +1,7 @@
 """The variables by which a session, its guards and its shims know each other.
 
 They are nobody else's, and so begin with `_`; those without are the user's (smpmake.options).
-native/wire.h has the prefix, too.
+native/layout/wire.h has the prefix, too.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ TOUCHES = {"os", "time", "asyncio", "subprocess", "socket", "threading", "pathli
 #: a build file that we write for others runs.
 OTHER_MEANINGS = {
     "protocol/layout.py": {"size"},  # a field
-    "native/guard/peers.c": {"sccache", "distcc", "icecc"},  # in names of sockets
+    "native/guard/view/peers.c": {"sccache", "distcc", "icecc"},  # in names of sockets
     "cli/shims.py": {"install"},
     "options.py": {"distcc", "history-size"},
     "cluster/compilers.py": {"as"},
@@ -212,7 +212,7 @@ OTHER_MEANINGS = {
     "reports/trace.py": {"cat"},
     "session/rerun.py": {"cmake"},
     "undo/journal.py": {"head"},
-    "native/guard/log.c": {"head"},
+    "native/guard/change/log.c": {"head"},
     "exports/ninja.py": {"mkdir", "rm"},
 }
 
@@ -358,8 +358,8 @@ def test_no_native_program_knows_a_tools_name() -> None:
 def test_no_two_parts_of_the_guard_need_each_other() -> None:
     """A part is a file and its header; -Wmissing-prototypes holds what it offers to that."""
     needs: dict[str, set[str]] = {}
-    for path in (PACKAGE / "native" / "guard").glob("*.[ch]"):
-        included = re.findall(r'#include "(?:\.\./)?(\w+)\.h"', path.read_text())
+    for path in (PACKAGE / "native" / "guard").rglob("*.[ch]"):
+        included = re.findall(r'#include "(?:\w+/)*(\w+)\.h"', path.read_text())
         needs.setdefault(path.stem, set()).update(set(included) - {path.stem})
     order = list(graphlib.TopologicalSorter(needs).static_order())
     assert order.index("hooks") > order.index("questions") > order.index("asking")

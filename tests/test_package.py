@@ -76,8 +76,8 @@ def test_the_sdist_holds_what_is_needed_to_build_and_test(built: Path) -> None:
     with tarfile.open(built / f"smpmake-{__version__}.tar.gz") as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames()}
     for name in (
-        "smpmake/native/shim.c",
-        "smpmake/native/wire.h",
+        "smpmake/native/shim/shim.c",
+        "smpmake/native/layout/wire.h",
         "hatch_build.py",
         "tests/protocol/test_wire.py",
         "fixtures/sample/Makefile",

@@ -403,11 +403,13 @@ def test_p10_a_shim_is_the_real_tool(space: Space) -> None:
 def test_without_p10_its_libc_costs_more(space: Space) -> None:
     """The same shim, started as other programs are."""
     hook = runpy.run_path(str(ROOT / "hatch_build.py"))
-    sources = [ROOT / "smpmake" / "native" / name for name in (*hook["PROGRAMS"]["shim"], "util.c")]
+    native = ROOT / "smpmake" / "native"
+    rooms = set(hook["PROGRAMS"]["shim"]) - set(hook["BARE"])
+    sources = hook["_sources"](native, rooms)
     shim = space.root / "other" / "gcc"
     shim.parent.mkdir()
     names = hook["_names_of_tools"](ROOT)
-    space.ok("gcc", *hook["FLAGS"], *names, *map(str, sources), "-o", str(shim))
+    space.ok("gcc", *hook["FLAGS"], f"-I{native}", *names, *sources, "-o", str(shim))
     space.write(HELD)
     assert calls(space, shim, shims(space)) > 2 * MOST_CALLS
 

@@ -17,7 +17,7 @@ from smpmake.schedule.job import Job
 
 _TOKEN: Final = b"+"  # what make itself uses
 MOST: Final = 1024  # lent to one; a FIFO has room for more
-_BACK: Final = ".back"  # behind the first FIFO's name (native/wire.h)
+_BACK: Final = ".back"  # behind the first FIFO's name (native/layout/wire.h)
 
 
 class JobserverClient:

@@ -60,7 +60,7 @@ class Recipe:
 class Event(NamedTuple):
     """Something that was done with a path.
 
-    kind  the guard's letter (native/guard/trace.h).
+    kind  the guard's letter (native/layout/trace.h).
     held  of h: a number for what the file held (sum_of).
     """
 

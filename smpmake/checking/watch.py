@@ -109,7 +109,7 @@ def _environment(path: Path, program: str, given: Mapping[str, str] | None) -> d
 
 
 def _asked(flags: str) -> str:
-    """MAKEFLAGS with what a make is to say, as native/guard/plan.c has it."""
+    """MAKEFLAGS with what a make is to say, as native/guard/program/plan.c has it."""
     if layout.CHECK_FLAGS in flags:
         return flags
     letters, blank, rest = flags.partition(" ")

@@ -1,6 +1,6 @@
 """What a make says of itself: its jobs (--debug=j), its rules (-p), as versions 4.3 and 4.4 do.
 
-The guard writes it down (native/guard/words.c): for each image of a make (one that remakes its
+The guard writes it down (native/guard/program/words.c): for each image of a make (one that remakes its
 makefile starts itself again) how it was called, its environment, then its own lines.
 """
 

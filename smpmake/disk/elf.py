@@ -1,6 +1,6 @@
 """Whether a program takes a preloaded guard: what its file says of its loader.
 
-Native guards ask the same of what they start (native/guard/program.c), and a test holds the two to
+Native guards ask the same of what they start (native/guard/program/program.c), and a test holds the two to
 the same answers; this is for what the server, or the session, starts itself.
 """
 

@@ -193,7 +193,7 @@ class Engine:
         reply.become(Job(-1, "", Mode.FOREGROUND, Operands(), light=True))
 
     def note_given(self, build: Build | None, given: Given) -> None:
-        """A shim has given a remembered result back (native/remember.c)."""
+        """A shim has given a remembered result back (native/shim/remember.c)."""
         if build is not None:
             self._intake.note_given(build, given)
 

@@ -20,7 +20,7 @@ from smpmake.schedule.job import Job
 
 _COMMAND: Final = os.fsencode(variables.COMMAND)
 _TRACE: Final = os.fsencode(variables.TRACE)
-#: The descriptors at which a worker opens a job's FIFOs (native/worker.c).  The caller's own flags
+#: The descriptors at which a worker opens a job's FIFOs (native/worker/worker.c).  The caller's own flags
 #: are for his make: gcc keeps them from its own where it is a client of no job server.
 _LENT: Final = " -j --jobserver-auth=3,4"
 
@@ -88,7 +88,7 @@ def remembered(order: Order) -> Order:
     """The same, looked up among remembered results first, if the session has some.
 
     What looks them up runs in the tool's place, under the guard, and becomes it where there is
-    nothing to give back (native/memorecall.c).
+    nothing to give back (native/recall/recall.c).
     """
     command, real = command_of(order.job), os.fsdecode(order.invoke.real)
     environment = command.build.tools.environment_of(command.invoke)

@@ -1,6 +1,6 @@
 """What jobs were seen to read and write: each slot has a file in which guards note it.
 
-The layout is that of native/guard/trace.h: two counts, the times when the job was about to
+The layout is that of native/layout/trace.h: two counts, the times when the job was about to
 be started and when it was issued, whether it is watched, for how many microseconds its processes
 waited for a CPU, whether it asks about its own outputs, how litter's paths begin, by what its
 outputs and its inputs are known, then notes of a letter and an absolute path, NUL-ended.

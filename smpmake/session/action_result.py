@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-#: Contents of one message; native/memoremote.h has as many.
+#: Contents of one message; native/memo/remote.h has as many.
 _MOST: Final = 1024
 _HASH: Final = re.compile(rb"[0-9a-f]{64}")
 _VARINT, _EIGHT_BYTES, _TEXT, _FOUR_BYTES = 0, 1, 2, 5

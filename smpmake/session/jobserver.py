@@ -3,7 +3,7 @@
 A recipe has one slot by being run; for each further one a token is read from the server's pipe, and
 the same byte is written back when the slot is free again.  So make's jobs and our compilers
 together are never more than its -j says.  Tokens that are held are written down in the session's
-folder: if we are killed the keeper gives them back (native/keeper.c has the same layout).
+folder: if we are killed the keeper gives them back (native/keeper/keeper.c has the same layout).
 
 https://www.gnu.org/software/make/manual/html_node/POSIX-Jobserver.html
 """

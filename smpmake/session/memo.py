@@ -1,6 +1,6 @@
 """Results that are remembered from build to build: the session's part.
 
-Shims and smpmake-memo do the work (native/memo.h); here the store is made, counted and cleaned.
+Shims and smpmake-memo do the work (native/memo/memo.h); here the store is made, counted and cleaned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TOLD: Final = "memo"
 MOST_BYTES: Final = 5 << 30
 _COUNTS: Final = "counts.json"
-_STORED: Final = "stored"  # of a session: as long as all that it has stored (native/memostore.c)
+_STORED: Final = "stored"  # of a session: as long as all that it has stored (native/memo/store.c)
 #: What has numbers of its own in it.
 _GROUPS: Final = ("misses", "unkept", "remote")
 #: What comes of counts that somebody else has written.
@@ -37,9 +37,9 @@ _LARGEST: Final = 1 << 62  # of a count; sums of them are still numbers for ever
 _SETTLED: Final = 60_000_000_000  # ns
 _DAY: Final = 86400
 _WEEK: Final = 7
-_KINDS: Final = ("q", "c", "s")  # native/memo.h
+_KINDS: Final = ("q", "c", "s")  # native/memo/memo.h
 
-#: Why a command was run all the same, by native/memowhy.h.
+#: Why a command was run all the same, by native/layout/reasons.h.
 SENTENCES: Final = {
     layout.MEMO_NO_FAMILY: "smpmake remembers no results of this program",
     layout.MEMO_SCRIPT: "the program, or a part of it, is a script",
@@ -111,7 +111,7 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
     try:
         store = folder()
         private.make_folder(store)
-        with _own(store):  # or shims do not use it either (native/memo.c)
+        with _own(store):  # or shims do not use it either (native/memo/question.c)
             pass
         (session / TOLD).touch(mode=0o600)
         program, recall = native.program("memo"), native.program("recall")
@@ -131,7 +131,7 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
 
 
 def _settled_ns(folder: str = "/proc/sys/vm") -> int:
-    """How long a file has to be unchanged before its times are believed, ns (native/memo.h).
+    """How long a file has to be unchanged before its times are believed, ns (native/memo/memo.h).
 
     folder  where the kernel says how long it keeps what was written; laptops do for minutes.
     """
@@ -285,7 +285,7 @@ def _number(found: Any) -> int:
 
 @contextlib.contextmanager
 def _own(store: Path) -> Iterator[Path]:
-    """The store by what is open, if it is the user's alone, as shims demand (native/memo.c).
+    """The store by what is open, if it is the user's alone, as shims demand (native/memo/question.c).
 
     Raises SharedError, or OSError where there is none.
     """

@@ -1,6 +1,6 @@
 """Remembered results of other machines: the session's part, between smpmake-memo and a server.
 
-native/memoremote.h has what smpmake-memo asks.  A few threads answer, each with a connection of its
+native/memo/remote.h has what smpmake-memo asks.  A few threads answer, each with a connection of its
 own; one more sends what is stored here, if the user wants that.  They never hold a build up for
 long: a command waits two seconds at most, and a server that fails three times is left alone.
 """
@@ -27,7 +27,7 @@ from smpmake.threads import Thread
 if TYPE_CHECKING:
     from smpmake.session.memo_http import Server
 
-_SOCKET: Final = "remote"  # native/memoremote.c
+_SOCKET: Final = "remote"  # native/memo/remote.c
 _PATIENCE: Final = layout.REMOTE_MS / 1000
 _THREADS: Final = 4
 _FAULTS: Final = 3  # so many, and a server is left alone
@@ -42,7 +42,7 @@ _TO_HEAR: Final = 1.0  # s for a command to say something
 _END: Final = 0  # a kind of ask that no command has
 _AT_THE_END: Final = 5.0  # s for what is still to be sent
 _SLOW: Final = f"it took more than {layout.REMOTE_MS // 1000} s"
-_LEFT_FREE: Final = 4 << 30  # bytes of the store's disk (native/memo.h)
+_LEFT_FREE: Final = 4 << 30  # bytes of the store's disk (native/memo/memo.h)
 _WAITING: Final = 64 << 20  # bytes that may wait to be sent
 
 

@@ -1,4 +1,4 @@
-"""The entries of the undo journal, as native/undo.h lays them out, and what they tell."""
+"""The entries of the undo journal, as native/layout/undo.h lays them out, and what they tell."""
 
 # Annotations are no texts here: a NamedTuple would compile them, and the first takes 1 ms.
 import contextlib

@@ -1,8 +1,8 @@
 """The journal: what a build changes is written down before, so that it can be taken back.
 
-Guards write what the processes of the build are about to do (native/guard/journal.c), this server
-what it promised and what it does itself; native/takeback.c undoes by both, newest first, here or
-after everything has been killed.  The layout is native/undo.h's.
+Guards write what the processes of the build are about to do (native/guard/change/journal.c), this server
+what it promised and what it does itself; native/keeper/takeback.c undoes by both, newest first, here or
+after everything has been killed.  The layout is native/layout/undo.h's.
 
 Where nothing can be undone the server writes all the same what concerns its promises: a kill leaves
 nothing half-made, no older target out of sight, and no file that speaks of what was not done.
@@ -55,7 +55,7 @@ _BASE, _KEPT, _ISSUES = _AT["base_ns"] // 8, _AT["kept"] // 8, _AT["issues"] // 
 _BUDGET: Final = _AT["budget"] // 8
 _LOST, _STORES = _AT["lost"] // 4, _AT["stores"] // 4
 _TRIES, _PAUSE = 200, 0.05  # to have a process; s between two
-_COMPLETE, _IN_PART = 0, 1  # how an undoing ends (native/keeper.c)
+_COMPLETE, _IN_PART = 0, 1  # how an undoing ends (native/keeper/keeper.c)
 _COARSE: Final = 5  # CLOCK_REALTIME_COARSE: what file times are made of
 
 

@@ -42,12 +42,12 @@ def libc() -> str:
 
 
 def hooks() -> list[str]:
-    return _HOOK.findall((GUARD / "hooks.def").read_text())
+    return _HOOK.findall((GUARD / "hooks/hooks.def").read_text())
 
 
 def unhooked() -> list[str]:
     patterns: list[str] = []
-    for line in (GUARD / "unhooked.txt").read_text().splitlines():
+    for line in (GUARD / "hooks/unhooked.txt").read_text().splitlines():
         if line.startswith("    "):
             patterns += line.split()
     return patterns
@@ -97,7 +97,7 @@ def test_reasons_are_given_for_what_exists(pattern: str) -> None:
 
 #: Says which names it finds otherwise than dlsym does; "none" where both find nothing.
 _FINDER = """
-#include "chain.c"
+#include "guard/chain.c"
 #include <stdlib.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ def test_the_walk_along_the_chain_finds_what_dlsym_finds(tmp_path: Path) -> None
     """Also where another library has two of the names."""
     for name, text in (("finder", _FINDER), ("other", _OTHER)):
         (tmp_path / f"{name}.c").write_text(text)
-        options = f"-w -D_GNU_SOURCE -I{GUARD} -shared -fPIC -o {name}.so {name}.c"
+        options = f"-w -D_GNU_SOURCE -I{GUARD.parent} -shared -fPIC -o {name}.so {name}.c"
         subprocess.run(["gcc", *options.split()], cwd=tmp_path, check=True)
     for libraries in ("finder.so", "finder.so:./other.so"):
         done = subprocess.run(
@@ -134,7 +134,7 @@ def test_the_walk_along_the_chain_finds_what_dlsym_finds(tmp_path: Path) -> None
 
 #: Asks for every name while the list goes on, behind libc, with an object that is no more.
 _UNLOADING = """
-#include "chain.c"
+#include "guard/chain.c"
 #include <stdlib.h>
 #include <stdio.h>
 __attribute__((constructor)) static void look(void) {
@@ -153,7 +153,7 @@ __attribute__((constructor)) static void look(void) {
 def test_what_another_thread_unloads_is_not_looked_at(tmp_path: Path) -> None:
     """dlclose frees what it takes out of the list, where libc stands before it."""
     (tmp_path / "look.c").write_text(_UNLOADING)
-    options = f"-w -D_GNU_SOURCE -I{GUARD} -shared -fPIC -o look.so look.c"
+    options = f"-w -D_GNU_SOURCE -I{GUARD.parent} -shared -fPIC -o look.so look.c"
     subprocess.run(["gcc", *options.split()], cwd=tmp_path, check=True)
     done = subprocess.run(
         ["/bin/sh", "-c", ":"],

@@ -47,7 +47,7 @@ def header(path: Path) -> tuple[int, ...]:
 
 
 def roles(path: Path, value: int) -> int:
-    """What a reader finds for a hash, as native/guard/lookup.c looks it up."""
+    """What a reader finds for a hash, as native/guard/view/lookup.c looks it up."""
     return roles_in(path.read_bytes(), header(path)[_PLACES], value)
 
 

@@ -35,9 +35,10 @@ class Graph:
 
     def __init__(self, folder: Path) -> None:
         hook = runpy.run_path(str(ROOT / "hatch_build.py"))
-        flags = [*hook["FLAGS"], *hook["_names_of_tools"](ROOT), "-fcallgraph-info=su"]
+        flags = [*hook["FLAGS"], f"-I{SOURCES.parent}", *hook["_names_of_tools"](ROOT)]
+        flags += ["-fcallgraph-info=su"]
         flags += [flag for flag in hook["GUARD_FLAGS"] if flag.startswith("-f")]
-        sources = sorted(SOURCES.glob("*.c"))
+        sources = sorted(SOURCES.rglob("*.c"))
         subprocess.run(["gcc", *flags, "-c", *sources], cwd=folder, check=True)
         self.frames: dict[str, int] = {}
         self.kinds: dict[str, str] = {}
@@ -222,7 +223,7 @@ def arguments(parameters: str) -> list[str]:
 
 
 def rows() -> str:
-    text = (SOURCES / "hooks.def").read_text()
+    text = (SOURCES / "hooks/hooks.def").read_text()
     found = re.findall(
         r"^[A-Z]+\((?:[^(]+, )?(\w+), \(((?:[^()]|\([^)]*\))*)\)", text, re.MULTILINE
     )

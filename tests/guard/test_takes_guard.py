@@ -1,4 +1,4 @@
-"""Server and guards agree on which programs take a guard (disk/elf.py, native/guard/program.c)."""
+"""Server and guards agree on which programs take a guard (elf.py, program.c)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from smpmake import native
 from smpmake.disk import elf
 from smpmake.disk.elf import takes_guard
 
-_SOURCES = Path(native.__file__).parent / "guard"
+_SOURCES = Path(native.__file__).parent
 _DRIVER = """
-#include "program.c"
-#include "pages.c"
-#include "looks.c"
+#include "guard/program/program.c"
+#include "guard/pages.c"
+#include "guard/looks.c"
 #include <stdio.h>
 static const uint64_t nothing[sizeof(struct board) / 8]; /* is pending */
 struct guard guard = {.board = (const struct board *)nothing};

@@ -13,7 +13,7 @@ from smpmake import native
 
 SOURCES = Path(native.__file__).parent
 PROGRAM = """
-#include "sha256.h"
+#include "base/sha256.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sha256")
     (folder / "sum.c").write_text(PROGRAM)
-    sources = (folder / "sum.c", SOURCES / "sha256.c")
+    sources = (folder / "sum.c", SOURCES / "base/sha256.c")
     subprocess.run(["cc", "-O2", f"-I{SOURCES}", "-o", folder / "sum", *sources], check=True)
     return folder / "sum"
 

@@ -13,7 +13,7 @@ from smpmake import native
 
 SOURCES = Path(native.__file__).parent
 PROGRAM = """
-#include "memoway.c"
+#include "memo/way.c"
 #include <stdio.h>
 int memo_folder_of(const char *path, char room[PATH_MAX])
 {
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ways")
     (folder / "ways.c").write_text(PROGRAM)
-    files = [str(folder / "ways.c"), str(SOURCES / "util.c")]
+    files = [str(folder / "ways.c"), str(SOURCES / "base/util.c")]
     command = ["cc", "-D_GNU_SOURCE", f"-I{SOURCES}", "-o", str(folder / "ways"), *files]
     subprocess.run(command, check=True)
     return folder / "ways"

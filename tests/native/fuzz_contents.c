@@ -1,6 +1,6 @@
 /* Files that compilers read: what of them matters beside their hash. */
-#include "memostore.c"
-#include "memotext.c"
+#include "memo/store.c"
+#include "memo/text.c"
 
 #include "fuzzed.h"
 

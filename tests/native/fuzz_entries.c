@@ -1,9 +1,9 @@
 /* Entries of a damaged store: whether their facts hold, and where their parts are. */
-#include "memo.h"
+#include "memo/memo.h"
 
 /* Of real files, which are large: a sum takes longer than all else. */
 #define memo_content(...) (-1)
-#include "memofacts.c"
+#include "memo/facts.c"
 
 #include "stored.h"
 

@@ -1,5 +1,5 @@
 /* What a worker is told. */
-#include "job.c"
+#include "worker/job.c"
 
 #include "fuzzed.h"
 

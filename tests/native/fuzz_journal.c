@@ -1,5 +1,5 @@
 /* An undo journal, cut or written over. */
-#include "undolog.c"
+#include "keeper/undolog.c"
 
 #include "fuzzed.h"
 

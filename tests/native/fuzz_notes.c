@@ -2,7 +2,7 @@
 #include <time.h>
 
 #define nanosleep(moment, left) ((void)(moment)) /* nobody will end a note that has been begun */
-#include "memonotes.c"
+#include "trace/notes.c"
 
 #include "fuzzed.h"
 

@@ -1,5 +1,5 @@
 /* Files that compilers and archivers write, and what they print: whether to keep them. */
-#include "memofile.c"
+#include "trace/entry.c"
 
 #include "fuzzed.h"
 

@@ -1,7 +1,7 @@
 /* What a server of other machines' results answers. */
-#include "memoremote.c"
+#include "memo/remote.c"
 
-#include "memogive.c"
+#include "memo/give.c"
 #include "stored.h"
 
 static int keep_nothing(const char *path, const struct stat *was, const struct stat *made)

@@ -19,21 +19,29 @@ from tests.support.remembered import Remembered, settle
 HERE: Final = Path(__file__).parent
 SOURCES: Final = Path(native.__file__).parent
 ROOT: Final = SOURCES.parent.parent
-_TRACE: Final = ("memotrace.c", "memolooks.c", "memofilter.c", "memoviews.c")
+_TRACE: Final = ("trace/calls.c", "trace/looks.c", "trace/filter.c", "memo/views.c")
 #: Beside what a target includes itself.
 TARGETS: Final[dict[str, tuple[str, ...]]] = {
-    "contents": ("memo.c", "memofacts.c", "memoway.c", "memonear.c", "sha256.c", "inherited.c"),
+    "contents": (
+        *("memo/question.c", "memo/facts.c", "memo/way.c", "memo/near.c"),
+        *("base/sha256.c", "base/inherited.c"),
+    ),
     "entries": (
-        *("memo.c", "memostore.c", "memoway.c", "memotext.c", "memonear.c", "sha256.c"),
-        "inherited.c",
+        *("memo/question.c", "memo/store.c", "memo/way.c", "memo/text.c", "memo/near.c"),
+        *("base/sha256.c", "base/inherited.c"),
     ),
     "job": (),
-    "journal": ("system.c",),
+    "journal": ("base/system.c",),
     "notes": _TRACE,
-    "outputs": (*_TRACE, "memonotes.c"),
-    "remote": ("memokeep.c",),
+    "outputs": (*_TRACE, "trace/notes.c"),
+    "remote": ("memo/keep.c",),
 }
-#: They need all of the memo.
+#: What finds and gives back remembered results.
+_MEMO: Final = (
+    *("memo/question.c", "memo/facts.c", "memo/way.c", "memo/store.c", "memo/text.c"),
+    *("memo/near.c", "base/sha256.c", "base/inherited.c"),
+)
+#: They need all of it.
 _WHOLE: Final = ("notes", "outputs", "remote")
 _SANITIZED: Final = (
     "-g",
@@ -49,7 +57,7 @@ _LARGEST: Final = 30_000  # bytes of an input; of an entry there are a dozen tho
 def compile_target(name: str, folder: Path) -> Path:
     """Returns the program.  Raises CalledProcessError."""
     hook = runpy.run_path(str(ROOT / "hatch_build.py"))
-    sources = [*TARGETS[name], *(hook["MEMO"] if name in _WHOLE else ()), *hook["SHARED"]]
+    sources = [*TARGETS[name], *(_MEMO if name in _WHOLE else ()), "base/util.c"]
     flags = [flag for flag in hook["FLAGS"] if not flag.startswith(("-O", "-W"))]
     command = ["clang", *_SANITIZED, *flags, *hook["_names_of_tools"](ROOT), f"-I{SOURCES}"]
     program = folder / name

@@ -39,7 +39,7 @@ def test_a_fallback_is_said_with_its_reason(
 ) -> None:
     """A compiler that does not get over the code which stands in for libc."""
     shutil.copytree(ROOT / "smpmake", tmp_path / "smpmake", ignore=shutil.ignore_patterns("_bin"))
-    with (tmp_path / "smpmake" / "native" / "bare.c").open("a") as file:
+    with (tmp_path / "smpmake" / "native" / "bare/bare.c").open("a") as file:
         file.write("#error so it is\n")
     hook = runpy.run_path(str(ROOT / "hatch_build.py"))
     programs = hook["PROGRAMS"]
@@ -57,7 +57,7 @@ def test_a_fallback_is_said_with_its_reason(
 
 
 def test_the_shim_words_errors_as_libc_does() -> None:
-    text = (SOURCES / "bare.c").read_text()
+    text = (SOURCES / "bare/bare.c").read_text()
     worded = re.findall(r'\{(E[A-Z0-9]+), "([^"]+)"\}', text)
     assert len(worded) > 10
     for name, words in worded:
@@ -89,7 +89,8 @@ _NEWER_STRING_H = """
 def test_the_sources_pass_where_string_h_has_macros(source: str, tmp_path: Path) -> None:
     (tmp_path / "newer.h").write_text(_NEWER_STRING_H)
     hook = runpy.run_path(str(ROOT / "hatch_build.py"))
-    flags = [*hook["FLAGS"], *hook["_names_of_tools"](ROOT), "-Werror", "-fsyntax-only"]
+    flags = [*hook["FLAGS"], f"-I{SOURCES}", *hook["_names_of_tools"](ROOT)]
+    flags += ["-Werror", "-fsyntax-only"]
     included = ["-include", str(tmp_path / "newer.h")]
     done = subprocess.run(
         ["cc", *flags, *included, str(SOURCES / source)],
@@ -149,7 +150,7 @@ def test_many_and_long_words_pass_through_the_shim(tmp_path: Path) -> None:
 def test_native_programs_name_our_variables_as_we_do() -> None:
     """By the one prefix of wire.h, and no other name that begins as the user's variables do."""
     texts = [path.read_text() for path in SOURCES.rglob("*.[ch]")]
-    prefix = re.findall(r'#define OURS "(\w+)"', (SOURCES / "wire.h").read_text())
+    prefix = re.findall(r'#define OURS "(\w+)"', (SOURCES / "layout/wire.h").read_text())
     assert prefix == [variables.OURS]
     named = {name for text in texts for name in re.findall(r'OURS "([A-Z]+)', text)}
     assert named == {name.removeprefix(variables.OURS) for name in variables.ALL}

@@ -34,7 +34,7 @@ def assertions() -> list[str]:
 @pytest.mark.parametrize("right", [True, False])
 def test_a_c_compiler_has_the_same_places_and_numbers(tmp_path: Path, right: bool) -> None:
     source = tmp_path / "layout.c"
-    lines = ["#include <stddef.h>", *(f'#include "{header}"' for header in HOOK["HEADERS"])]
+    lines = ["#include <stddef.h>", *(f'#include "layout/{header}"' for header in HOOK["HEADERS"])]
     told = [*assertions(), *([] if right else ["offsetof(struct board, slots) == 8"])]
     assert len(told) > 200
     lines += [f'_Static_assert({each}, "");' for each in told]
@@ -63,7 +63,7 @@ def test_the_module_is_that_of_these_headers() -> None:
 )
 def test_what_cannot_be_written_down_is_said(tmp_path: Path, header: str, why: str) -> None:
     for name in HOOK["HEADERS"]:
-        path = tmp_path / name
+        path = tmp_path / "layout" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(header)
     with pytest.raises(HOOK["HeaderError"], match=why):

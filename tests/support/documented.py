@@ -21,7 +21,7 @@ SETTINGS = _DOCS / "settings.md"
 MEMO = _DOCS / "memo.md"
 _CORPUS = _DOCS / "corpus.md"
 README = _DOCS.parent / "README.md"
-_WORDS_IN_C = _DOCS.parent / "smpmake/native/memo.c"
+_WORDS_IN_C = _DOCS.parent / "smpmake/native/memo/question.c"
 _TYPES = {
     **dict.fromkeys(("time", "CPU", "seconds"), "number"),
     **dict.fromkeys(("number", "KiB"), "integer"),

@@ -1,6 +1,6 @@
 #include "asking.h"
+#include "base/kernel.h"
 #include "folder.h"
-#include "kernel.h"
 #include "looks.h"
 #include "pages.h"
 

@@ -1,6 +1,6 @@
 /* The times of folders in which jobs make and remove entries: as their commands were issued. */
 #include "folder.h"
-#include "kernel.h"
+#include "base/kernel.h"
 #include "pages.h"
 
 #include <errno.h>

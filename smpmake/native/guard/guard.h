@@ -15,9 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../wire.h"
-#include "board.h"
-#include "trace.h"
+#include "layout/board.h"
+#include "layout/trace.h"
+#include "layout/wire.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define CALLER_DIGITS                                                                              \

@@ -18,7 +18,7 @@ struct open_how;
 #define GONE(type, name, params, args, dir, path, kinds) type(*name) params;
 #define OWN(type, name, params) type(*name) params;
 struct libc {
-#include "hooks.def"
+#include "guard/hooks/hooks.def"
 };
 extern struct libc libc;
 

@@ -1,6 +1,6 @@
 #include "looks.h"
 
-#include "../sum.h"
+#include "base/sum.h"
 
 #include <errno.h>
 #include <linux/fcntl.h>

@@ -2,9 +2,9 @@
 #ifndef SMPMAKE_GUARD_LOOKS_H
 #define SMPMAKE_GUARD_LOOKS_H
 
-#include "../looks.h"
+#include "base/kernel.h"
 #include "guard.h"
-#include "kernel.h"
+#include "layout/looks.h"
 
 /* `place` is what the tracer has said, or NULL. */
 void looks_begin(const char *place);

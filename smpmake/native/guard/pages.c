@@ -1,6 +1,6 @@
 #include "pages.h"
+#include "base/kernel.h"
 #include "guard.h"
-#include "kernel.h"
 
 #include <stdint.h>
 #include <sys/mman.h>

@@ -1,0 +1,588 @@
+/* The files of the store (memo.h), and the hashes of others. */
+#include "memo.h"
+#include "text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/kernel.h"
+#include "base/util.h"
+
+/* As getdents64(2) gives it. */
+struct listed {
+	uint64_t d_ino;
+	int64_t d_off;
+	uint16_t d_reclen;
+	uint8_t d_type;
+	char d_name[];
+};
+
+#define CHUNK 65536u
+#define BEFORE 512u /* bytes of the chunk before, so that words on the border are found */
+#define BUCKETS 4096u
+#define SLOTS 4u /* of a bucket */
+#define TAG_BUCKETS 8192u
+#define TAGS 8u /* of a bucket: questions that came once */
+#define DAY (INT64_C(86400) * 1000000000)
+#define NO_DISK 0u /* the major numbers of overlayfs and its like, and of loop devices */
+#define IN_A_FILE 7u
+#define NAMES 1048576u /* bytes of a listing */
+
+int64_t memo_clock(void)
+{
+	struct timespec now = {0, 0};
+	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int memo_is_to_end(void)
+{
+	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+	uint64_t waiting = 0;
+	kernel(SYS_rt_sigpending, &waiting, sizeof waiting);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		struct { /* the kernel's */
+			uintptr_t handler;
+			uint64_t more[3];
+		} action = {.handler = 0};
+		if (!(waiting >> (signals[i] - 1) & 1))
+			continue;
+		kernel(SYS_rt_sigaction, signals[i], NULL, &action, sizeof waiting);
+		if (action.handler != (uintptr_t)SIG_IGN)
+			return 1;
+	}
+	return 0;
+}
+
+void memo_pass_tick(int64_t made_ns)
+{
+	const struct timespec moment = {0, 500000};
+	while (made_ns != 0 && memo_clock() <= made_ns)
+		nanosleep(&moment, NULL);
+}
+
+int memo_date(int fd)
+{
+	struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
+	return kernel(SYS_clock_gettime, CLOCK_REALTIME, &times[1]) == 0 &&
+	               kernel(SYS_utimensat, fd, NULL, times, 0) == 0
+	           ? 0
+		   : -1;
+}
+
+void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)
+{
+	*stamp = (struct memo_stamp){
+	    .device = info->st_dev,
+	    .inode = info->st_ino,
+	    .size = (uint64_t)info->st_size,
+	    .modified_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec,
+	    .changed_ns = (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec,
+	};
+}
+
+int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Whether a device's file system stays until the next boot: the root's, unless it is no disk of its
+ * own but overlayfs, or lies in a file. */
+static int stays(uint64_t device)
+{
+	static struct stat root;
+	if (root.st_dev == 0 && kernel(SYS_newfstatat, AT_FDCWD, "/", &root, 0) != 0)
+		return 0;
+	return device == root.st_dev && major(device) != NO_DISK && major(device) != IN_A_FILE;
+}
+
+int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp)
+{
+	int may_be_chosen = stamp->changed_ns % 1000000000 == 0; /* no kernel's clock shows that */
+	return stamp->changed_ns < memo->now_ns - memo->settled_ns &&
+	       (!may_be_chosen || stays(stamp->device));
+}
+
+char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
+                 char room[PATH_MAX])
+{
+	static const char digits[] = "0123456789abcdef";
+	char *at = stpcpy(room, memo->folder);
+	*at++ = '/';
+	*at++ = letter;
+	*at++ = '/';
+	for (size_t i = 0; i < SHA256_SIZE; i++) {
+		*at++ = digits[hash[i] >> 4];
+		*at++ = digits[hash[i] & 15];
+		if (i == 0)
+			*at++ = '/';
+	}
+	*at = '\0';
+	return room;
+}
+
+/* What was not used for longest goes first; a day is exact enough. */
+static void note_use(int fd, const struct stat *info)
+{
+	int64_t used_ns = (int64_t)info->st_mtim.tv_sec * 1000000000;
+	if (used_ns < memo_clock() - DAY)
+		kernel(SYS_utimensat, fd, NULL, NULL, 0);
+}
+
+char *memo_read(const char *path, size_t most, size_t *size, int is_stored)
+{
+	struct stat info;
+	char *data = NULL;
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path,
+	                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return NULL;
+	if (kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode) &&
+	    (size_t)info.st_size <= most && info.st_uid == (uid_t)kernel(SYS_geteuid)) {
+		*size = (size_t)info.st_size;
+		data = malloc(*size + 8);
+		if (data != NULL && read_all(fd, data, *size) != 0)
+			data = NULL;
+		if (is_stored)
+			note_use(fd, &info);
+	}
+	close(fd);
+	return data;
+}
+
+static void make_folder_of(const char *path)
+{
+	char folder[PATH_MAX];
+	strcpy(folder, path);
+	for (int up = 0; up < 2; up++)
+		*strrchr(folder, '/') = '\0';
+	kernel(SYS_mkdirat, AT_FDCWD, folder, 0700);
+	strcpy(folder, path);
+	*strrchr(folder, '/') = '\0';
+	kernel(SYS_mkdirat, AT_FDCWD, folder, 0700);
+}
+
+/* A build is not to fail for what is remembered of it: a tenth of a file system stays free. */
+static int has_room(int fd, size_t size)
+{
+	struct statfs system;
+	if (kernel(SYS_fstatfs, fd, &system) != 0)
+		return 0;
+	uint64_t block = (uint64_t)system.f_bsize, least = system.f_blocks * block / 10;
+	least = least < MEMO_LEFT_FREE ? least : MEMO_LEFT_FREE;
+	return system.f_bavail * block >= least + size;
+}
+
+/* Nor is one build to write without end: the store is cleaned when it is over.  How much it has
+ * stored is the size of a file in which there is nothing. */
+static int is_too_much(const struct memo *memo, size_t size)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	if (*memo->session == '\0' || strlen(memo->session) + sizeof "/stored" > sizeof path)
+		return 0;
+	strcpy(stpcpy(path, memo->session), "/stored");
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return 1;
+	int failed = kernel(SYS_fstat, fd, &info) != 0 ||
+	             (uint64_t)info.st_size + size > MEMO_MOST_BYTES ||
+	             kernel(SYS_ftruncate, fd, info.st_size + (off_t)size) != 0;
+	close(fd);
+	return failed;
+}
+
+int memo_write(const struct memo *memo, const char *path, const void *data, size_t size)
+{
+	char name[PATH_MAX];
+	char *at = stpcpy(stpcpy(name, memo->folder), "/new-");
+	*put_number(at, name + sizeof name - 1, (unsigned long)getpid()) = '\0';
+	kernel(SYS_unlinkat, AT_FDCWD, name, 0); /* of one of our number that was killed */
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, name,
+	                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -1;
+	int failed =
+	    !has_room(fd, size) || is_too_much(memo, size) || write_all(fd, data, size) != 0;
+	failed |= kernel(SYS_close, fd) != 0;
+	if (!failed && kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) != 0) {
+		make_folder_of(path);
+		failed = kernel(SYS_renameat, AT_FDCWD, name, AT_FDCWD, path) != 0;
+	}
+	if (failed)
+		kernel(SYS_unlinkat, AT_FDCWD, name, 0);
+	return failed ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------ contents */
+
+/* How a program or library may read variables of which no guard hears: by `environ`, or by the name
+ * of secure_getenv(3) from before glibc 2.17.
+ *
+ * libiberty is in all of gcc and binutils.  It only hands `environ` on to what it starts (and takes
+ * its address).  libc's own questions are known (memo.c), and our guard reads its own. */
+struct names {
+	int has_libiberty, is_known, is_unseen;
+};
+
+static int holds(const char *text, size_t size, const char *part, size_t length)
+{
+	return memmem(text, size, part, length) != NULL;
+}
+
+static void look_for_names(struct names *names, const char *text, size_t size)
+{
+	static const char all[] = "environ", one[] = "__secure_getenv";
+	static const char *const libiberty[] = {"bytes after a total of",
+	                                        "xmalloc_set_program_name"};
+	static const char *const known[] = {"GNU C Library", OURS};
+	names->is_unseen |=
+	    holds(text, size, all, sizeof all) || holds(text, size, one, sizeof one);
+	for (size_t i = 0; i < 2; i++) {
+		names->has_libiberty |= holds(text, size, libiberty[i], strlen(libiberty[i]));
+		names->is_known |= holds(text, size, known[i], strlen(known[i]));
+	}
+}
+
+/* By its head: one that is run or mapped to be run, and no object file. */
+static int is_runnable(const char *text, size_t size)
+{
+	uint16_t type = 0;
+	if (size < 18 || memcmp(text, "\177ELF", 4) != 0)
+		return 0;
+	memcpy(&type, text + 16, sizeof type);
+	return type == 2 || type == 3; /* ET_EXEC, ET_DYN */
+}
+
+/* What is known of a stamp: a slot of s/table, which is no more than a shortcut. */
+struct known {
+	unsigned char boot[16];
+	struct memo_stamp stamp;
+	unsigned char hash[SHA256_SIZE];
+	uint64_t has, sum;
+};
+
+/* A file that is written in place; -1 where there is none to be had.  Who writes beyond a limit
+ * gets a signal. */
+static int open_table(const struct memo *memo, const char *name)
+{
+	int table = -1;
+	char path[PATH_MAX];
+	struct stat info;
+	struct rlimit limit = {0, 0};
+	if (kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) != 0 ||
+	    limit.rlim_cur != RLIM_INFINITY)
+		return table;
+	strcpy(stpcpy(path, memo->folder), name);
+	for (int tries = 0; tries < 2; tries++) {
+		const int how = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+		table = (int)kernel(SYS_openat, AT_FDCWD, path, how, 0600);
+		if (table >= 0 && kernel(SYS_fstat, table, &info) == 0 && S_ISREG(info.st_mode) &&
+		    info.st_uid == (uid_t)kernel(SYS_geteuid)) {
+			note_use(table, &info);
+			return table;
+		}
+		if (table >= 0)
+			close(table);
+		table = -1;
+		if (tries == 0 && errno == ENOENT)
+			make_folder_of(path);
+		else
+			kernel(SYS_unlinkat, AT_FDCWD, path, 0);
+	}
+	return table;
+}
+
+/* Opened once. */
+static int table_of(const struct memo *memo)
+{
+	static int table = -2;
+	if (table == -2)
+		table = open_table(memo, "/s/table");
+	return table;
+}
+
+/* Whether a question came before; from now on it did. */
+static int is_seen(const struct memo_question *q)
+{
+	uint64_t tags[TAGS], key[2];
+	int fd = open_table(&q->memo, "/s/seen");
+	if (fd < 0)
+		return 0;
+	memcpy(key, q->keys[MEMO_SOME_VARIABLES], sizeof key);
+	int64_t at = (int64_t)(key[0] % TAG_BUCKETS * sizeof tags);
+	memset(tags, 0, sizeof tags);
+	kernel(SYS_pread64, fd, tags, sizeof tags, at);
+	uint64_t place = 0;
+	while (place < TAGS && tags[place] != key[1] && tags[place] != 0)
+		place++;
+	int was_there = place < TAGS && tags[place] == key[1];
+	if (place == TAGS) /* of a full bucket any goes */
+		place = key[0] / TAG_BUCKETS % TAGS;
+	if (!was_there)
+		kernel(SYS_pwrite64, fd, &key[1], sizeof key[1],
+		       at + (int64_t)(place * sizeof key[1]));
+	close(fd);
+	return was_there;
+}
+
+int memo_waits(const struct memo_question *q, enum memo_why why)
+{
+	return q->memo.is_patient && why == MEMO_UNKNOWN && !is_seen(q);
+}
+
+/* Other versions have other uses for `has`. */
+static uint64_t sum_of(const struct known *known)
+{
+	return quick_sum(known, offsetof(struct known, sum)) + MEMO_FORMAT;
+}
+
+/* Looks a stamp up; -1 where it is unknown.  `at`: where it is to be written. */
+static int look_up(int table, struct known *known, int64_t *at)
+{
+	struct known bucket[SLOTS];
+	const struct known *slot = bucket;
+	uint64_t number = quick_sum(known, offsetof(struct known, hash));
+	*at = (int64_t)(number % BUCKETS * sizeof bucket);
+	memset(bucket, 0, sizeof bucket);
+	kernel(SYS_pread64, table, bucket, sizeof bucket, *at);
+	for (; slot < bucket + SLOTS && slot->sum != 0; slot++)
+		if (memcmp(slot, known, offsetof(struct known, hash)) == 0 &&
+		    slot->sum == sum_of(slot)) {
+			*known = *slot;
+			return 0;
+		}
+	if (slot == bucket + SLOTS) /* of a full one any goes */
+		slot = bucket + number / BUCKETS % SLOTS;
+	*at += (slot - bucket) * (int64_t)sizeof *slot;
+	return -1;
+}
+
+static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
+{
+	static char room[BEFORE + CHUNK];
+	struct sha256 sum;
+	size_t before = 0;
+	ssize_t got;
+	int is_text = 1, is_program = 0;
+	struct names names = {0, 0, 0};
+	struct reading reading = {.within = 0};
+	*has = 0;
+	sha256_begin(&sum);
+	while ((got = read(fd, room + before, CHUNK)) > 0) {
+		size_t all = before + (size_t)got;
+		sha256_add(&sum, room + before, (size_t)got);
+		if (before == 0)
+			is_program = is_runnable(room, (size_t)got);
+		if (before == 0)
+			is_text = memcmp(room, "\177ELF", got < 4 ? (size_t)got : 4) != 0 &&
+			          memcmp(room, "!<arch>", got < 7 ? (size_t)got : 7) != 0;
+		if (is_text)
+			*has |= memo_text_says(&reading, room, before, all);
+		if (is_program)
+			look_for_names(&names, room, all);
+		size_t keep = all < BEFORE ? all : BEFORE;
+		for (size_t i = 0; i < keep; i++)
+			room[i] = room[all - keep + i];
+		before = keep;
+	}
+	sha256_end(&sum, hash);
+	if (names.has_libiberty)
+		*has |= MEMO_HAS_LIBIBERTY;
+	else if (names.is_unseen && !names.is_known)
+		*has |= MEMO_HAS_ENVIRON;
+	return got == 0 ? 0 : -1;
+}
+
+int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,
+                 unsigned char hash[SHA256_SIZE], uint32_t *has)
+{
+	struct known known = {.stamp = *stamp};
+	struct memo_stamp now;
+	struct stat info;
+	int64_t at = 0;
+	int may_be_known =
+	    memo_is_settled(memo, stamp) && memo_near_at(stamp->device, path) == MEMO_NEAR_ON_DISK;
+	int table = may_be_known ? table_of(memo) : -1;
+	memcpy(known.boot, memo->boot, sizeof known.boot);
+	if (table >= 0 && look_up(table, &known, &at) == 0) {
+		memcpy(hash, known.hash, SHA256_SIZE);
+		*has = (uint32_t)known.has;
+		return 0;
+	}
+	int fd = (int)guarded(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	int failed = kernel(SYS_fstat, fd, &info) != 0;
+	memo_stamp_of(&info, &now);
+	failed = failed || !memo_same_stamp(&now, stamp) || hash_all(fd, hash, has) != 0 ||
+	         kernel(SYS_fstat, fd, &info) != 0;
+	memo_stamp_of(&info, &now);
+	failed = failed || !memo_same_stamp(&now, stamp);
+	close(fd);
+	if (!failed && table >= 0) {
+		memcpy(known.hash, hash, SHA256_SIZE);
+		known.has = *has;
+		known.sum = sum_of(&known);
+		kernel(SYS_pwrite64, table, &known, sizeof known, at);
+	}
+	return failed ? -1 : 0;
+}
+
+int memo_names(const char *path, unsigned char hash[SHA256_SIZE])
+{
+	uint64_t total[SHA256_SIZE / 8], one[SHA256_SIZE / 8];
+	char *room = malloc(NAMES);
+	int fd = (int)guarded(SYS_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	long got = -1;
+	memset(total, 0, sizeof total);
+	while (fd >= 0 && room != NULL && (got = guarded(SYS_getdents64, fd, room, NAMES)) > 0)
+		for (long at = 0; at < got;) {
+			const struct listed *entry = (const void *)(room + at);
+			struct sha256 sum;
+			sha256_begin(&sum);
+			sha256_add(&sum, entry->d_name, strlen(entry->d_name) + 1);
+			sha256_add(&sum, &entry->d_type, 1);
+			sha256_end(&sum, (unsigned char *)one);
+			for (size_t i = 0; i < SHA256_SIZE / 8; i++)
+				total[i] += one[i];
+			at += entry->d_reclen;
+		}
+	if (fd >= 0)
+		close(fd);
+	memcpy(hash, total, SHA256_SIZE);
+	return got == 0 ? 0 : -1;
+}
+
+int memo_has_list(const char *folder)
+{
+	return kernel(SYS_getxattr, folder, "system.posix_acl_default", NULL, 0) > 0;
+}
+
+int memo_folder_of(const char *path, char room[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t size = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+	if (size >= PATH_MAX)
+		return -1;
+	memcpy(room, path, size);
+	strcpy(room + size, size == 0 ? "." : "");
+	return 0;
+}
+
+int memo_is_listed(const char *path)
+{
+	char folder[PATH_MAX];
+	return memo_folder_of(path, folder) != 0 || memo_has_list(folder);
+}
+
+const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)
+{
+	char place[PATH_MAX];
+	struct sha256 sum;
+	unsigned char hash[SHA256_SIZE];
+	size_t size;
+	if (blob->is_inline)
+		return (const char *)(blob + 1);
+	char *data = memo_read(memo_place(memo, 'c', blob->hash, place), SIZE_MAX / 2, &size, 1);
+	if (data == NULL || size != blob->bytes)
+		return NULL;
+	sha256_begin(&sum);
+	sha256_add(&sum, data, size);
+	sha256_end(&sum, hash);
+	return memcmp(hash, blob->hash, SHA256_SIZE) == 0 ? data : NULL;
+}
+
+/* ------------------------------------------------------------------ what a command prints */
+
+int memo_is_deserted(int fd)
+{
+	const struct timespec none = {0, 0};
+	struct pollfd end = {.fd = fd};
+	return kernel(SYS_ppoll, &end, 1, &none, NULL, 0) > 0 && (end.revents & POLLERR) != 0;
+}
+
+int memo_tell_text(int fd, const char *text, size_t size)
+{
+	struct stat before, after;
+	long at = kernel(SYS_lseek, fd, 0, SEEK_CUR);
+	if (kernel(SYS_fstat, fd, &before) != 0)
+		return -1;
+	if (write_all(fd, text, size) == 0)
+		return 0;
+	if (S_ISREG(before.st_mode) && kernel(SYS_fstat, fd, &after) == 0) {
+		if (after.st_size > before.st_size)
+			kernel(SYS_ftruncate, fd, before.st_size);
+		kernel(SYS_lseek, fd, at, SEEK_SET);
+	}
+	return -1;
+}
+
+/* Who would read what is there by now is not run behind it: it prints as much as there is room for,
+ * as it would have done behind its work. */
+int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry, const char *said,
+                   size_t size)
+{
+	if (memo_tell_text(1, said, size) == 0)
+		return 0;
+	if (!q->is_changer || entry->outputs == 0)
+		return -1;
+	write_all(1, said, size);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the session */
+
+/* Where they are told; -1 where there is no such file. */
+static int open_told(const struct memo *memo, int how)
+{
+	char path[PATH_MAX];
+	if (*memo->session == '\0' || strlen(memo->session) + sizeof "/memo" > sizeof path)
+		return -1;
+	strcpy(stpcpy(path, memo->session), "/memo");
+	return (int)kernel(SYS_openat, AT_FDCWD, path, how | O_CLOEXEC, 0);
+}
+
+void memo_tell(const struct memo *memo, const char *line, size_t size)
+{
+	int fd = open_told(memo, O_WRONLY | O_APPEND);
+	if (fd >= 0) {
+		(void)!write(fd, line, size);
+		close(fd);
+	}
+}
+
+char memo_told_last(const struct memo *memo)
+{
+	char last[32];
+	struct stat info;
+	int fd = open_told(memo, O_RDONLY);
+	int64_t at = fd >= 0 && kernel(SYS_fstat, fd, &info) == 0 ? info.st_size : 0;
+	at = at > (int64_t)sizeof last ? at - (int64_t)sizeof last : 0;
+	long size = kernel(SYS_pread64, fd, last, sizeof last, at);
+	close(fd);
+	if (size <= 0)
+		return 0;
+	long first = size - 1;
+	while (first > 0 && last[first - 1] != '\n')
+		first--;
+	return last[first];
+}
+
+void memo_tell_number(const struct memo *memo, char letter, uint64_t number)
+{
+	char line[32] = {letter, ' '};
+	char *end = put_number(line + 2, line + sizeof line - 1, number);
+	*end++ = '\n';
+	memo_tell(memo, line, (size_t)(end - line));
+}

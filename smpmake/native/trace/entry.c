@@ -1,0 +1,664 @@
+#include "entry.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/util.h"
+
+#define LARGEST_TEXT (1u << 20)
+
+/* ------------------------------------------------------------------ may it be kept? */
+
+static int holds(const char *text, size_t size, const char *word)
+{
+	return size > 0 && memmem(text, size, word, strlen(word)) != NULL;
+}
+
+static int is_english(char *const *env)
+{
+	static const char *const names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *value = memo_value(env, names[i], strlen(names[i]));
+		if (value != NULL && *value != '\0')
+			return strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0 ||
+			       strncmp(value, "C.", 2) == 0 || strncmp(value, "en_", 3) == 0;
+	}
+	return 1;
+}
+
+/* Whether a text tells of the machine's state: by an error of a system call, or in other words. */
+static int tells_of_state(const char *text, size_t size)
+{
+	static const int lasting[] = {ENOENT, ENOTDIR, EISDIR, EEXIST,
+	                              EINVAL, EDOM,    ERANGE, EILSEQ};
+	static const char *const words[] = {
+	    "annot allocate", "ut of memory", "emory exhausted",    "irtual memory",
+	    "quota",          "Killed",       "terminated program", "nternal compiler error",
+	    "egmentation",    "busy",         "timed out",          "bad_alloc"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (holds(text, size, words[i]))
+			return 1;
+	for (int number = 1; number <= EHWPOISON; number++) {
+		size_t i = 0;
+		while (i < sizeof lasting / sizeof *lasting && lasting[i] != number)
+			i++;
+		if (i == sizeof lasting / sizeof *lasting && holds(text, size, strerror(number)))
+			return 1;
+	}
+	return 0;
+}
+
+/* A failure is kept where the source is at fault, and not the machine's state. */
+static int may_last(const struct trace *trace, const struct result *result)
+{
+	return WEXITSTATUS(result->status) == 1 && is_english(trace->question->env) &&
+	       (holds(result->out, result->out_size, "error:") ||
+	        holds(result->err, result->err_size, "error:")) &&
+	       !tells_of_state(result->out, result->out_size) &&
+	       !tells_of_state(result->err, result->err_size);
+}
+
+/* Names that nobody can foretell begin so: what was looked for beside a temporary file. */
+static int is_of_temporary(const struct trace *trace, const char *path)
+{
+	for (size_t i = 0; i < trace->altered_count; i++) {
+		const struct altered *one = &trace->altered[i];
+		const char *dot = strrchr(one->path, '.');
+		size_t size = dot != NULL ? (size_t)(dot - one->path) : strlen(one->path);
+		struct stat info;
+		if (one->is_temporary && strncmp(path, one->path, size) == 0 &&
+		    (path[size] == '\0' || path[size] == '.') && lstat(one->path, &info) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* The same seen in another way says nothing more. */
+static int is_twice(const struct trace *trace, const struct look *look)
+{
+	static const int ways[] = {LOOKS, READS_LINK, OPENS};
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		const struct look *other =
+		    ways[i] != look->way
+		        ? trace_find(trace, look->path, ways[i], look->flags & MEMO_NO_FOLLOW)
+		        : NULL;
+		if (other != NULL && other->kind == look->kind &&
+		    other->info.st_ino == look->info.st_ino &&
+		    (other->opened > look->opened ||
+		     (other->opened == look->opened && other < look)))
+			return 1;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ an entry in the making */
+
+struct making {
+	char *data;
+	size_t size, room;
+};
+
+static void *more(struct making *making, size_t size)
+{
+	size_t padded = MEMO_PADDED(size);
+	if (making->size + padded > making->room) {
+		making->room = making->room * 2 + padded + 65536;
+		making->data = realloc(making->data, making->room);
+		if (making->data == NULL)
+			abort();
+	}
+	void *at = making->data + making->size;
+	memset(at, 0, padded);
+	making->size += padded;
+	return at;
+}
+
+static int put_blob(struct making *making, const struct memo *memo, const char *bytes, size_t size)
+{
+	char place[PATH_MAX];
+	struct sha256 sum;
+	int is_inline = size <= MEMO_INLINE;
+	struct memo_blob *blob = more(making, sizeof *blob + (is_inline ? size : 0));
+	blob->size = (uint32_t)MEMO_PADDED(sizeof *blob + (is_inline ? size : 0));
+	blob->is_inline = (uint32_t)is_inline;
+	blob->bytes = size;
+	sha256_begin(&sum);
+	sha256_add(&sum, bytes, size);
+	sha256_end(&sum, blob->hash);
+	if (is_inline) {
+		memcpy(blob + 1, bytes, size);
+		return 0;
+	}
+	return memo_write(memo, memo_place(memo, 'c', blob->hash, place), bytes, size);
+}
+
+static void put_fact(struct making *making, const struct look *look, uint32_t group,
+                     const unsigned char hash[SHA256_SIZE])
+{
+	const char *target = look->target != NULL ? look->target : "";
+	size_t path = strlen(look->path) + 1, other = strlen(target) + 1;
+	struct memo_fact *fact = more(making, sizeof *fact + path + other);
+	fact->size = (uint32_t)MEMO_PADDED(sizeof *fact + path + other);
+	fact->kind = look->kind;
+	fact->flags = (uint16_t)(look->flags | (look->opened ? MEMO_IS_READ : 0));
+	fact->group = group;
+	fact->mode = look->kind == MEMO_IS_ABSENT ? 0 : look->info.st_mode;
+	fact->more = look->info.st_rdev;
+	if (look->kind == MEMO_IS_FILE)
+		memo_stamp_of(&look->info, &fact->stamp);
+	memcpy(fact->hash, hash, SHA256_SIZE);
+	fact->path_size = (uint32_t)path;
+	fact->other_size = (uint32_t)other;
+	memcpy(fact + 1, look->path, path);
+	memcpy((char *)(fact + 1) + path, target, other);
+}
+
+/* What was one file or folder has one number. */
+struct groups {
+	struct {
+		dev_t device;
+		ino_t inode;
+		uint32_t number; /* 0: nobody's place */
+	} *places;
+	size_t room; /* a power of two */
+	uint32_t count;
+};
+
+static uint32_t group_of(struct groups *groups, const struct stat *info)
+{
+	size_t at = info->st_ino * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+	for (;; at++) {
+		size_t place = at & (groups->room - 1);
+		if (groups->places[place].number == 0) {
+			groups->places[place].device = info->st_dev;
+			groups->places[place].inode = info->st_ino;
+			groups->places[place].number = ++groups->count;
+		}
+		if (groups->places[place].inode == info->st_ino &&
+		    groups->places[place].device == info->st_dev)
+			return groups->places[place].number;
+	}
+}
+
+/* Whether it still is as it was when it was looked at. */
+static enum memo_why is_still(struct trace *trace, struct look *look, int failed,
+                              const struct stat *info, unsigned char hash[SHA256_SIZE])
+{
+	const struct memo_question *q = trace->question;
+	struct memo_stamp then, now;
+	uint32_t has = 0;
+	const struct altered *altered = trace_altered(trace, look->path);
+	switch (look->kind) {
+	case MEMO_IS_ABSENT:
+		return failed || altered != NULL ? 0 : MEMO_CHANGED;
+	case MEMO_IS_FILE:
+		break;
+	case MEMO_HAS_NAMES:
+		return memo_names(look->path, hash) == 0 ? 0 : MEMO_ERROR;
+	default:
+		return failed ? MEMO_CHANGED : 0;
+	}
+	memo_stamp_of(&look->info, &then);
+	int named = look->flags & MEMO_IS_NAMED ? trace_named(trace, look->path) : -1;
+	if (named >= 0) {
+		memcpy(hash, q->named[named].hash, SHA256_SIZE);
+		if (!memo_same_stamp(&then, &q->named[named].stamp))
+			return MEMO_CHANGED;
+	}
+	if (look->is_hashed)
+		memcpy(hash, look->hash, SHA256_SIZE);
+	if (altered != NULL)
+		return look->is_hashed ? 0 : MEMO_FORMER;
+	memo_stamp_of(info, &now);
+	if (failed || !memo_same_stamp(&then, &now))
+		return MEMO_CHANGED;
+	unsigned char again[SHA256_SIZE];
+	if (memo_content(&q->memo, look->path, &then, again, &has) != 0)
+		return MEMO_CHANGED;
+	if ((look->flags & MEMO_IS_NAMED || look->is_hashed) &&
+	    memcmp(again, hash, SHA256_SIZE) != 0)
+		return MEMO_CHANGED;
+	memcpy(hash, again, SHA256_SIZE);
+	if (look->opened && has & MEMO_HAS_CLOCK)
+		return MEMO_CLOCK;
+	trace->has |= has;
+	trace->has_unseen |= trace_reads_unseen(look, has);
+	return 0;
+}
+
+/* Whether a compiler may have included a file once: then it compares those of the same time and
+ * size.  A word may define a macro that says so (memotext.c). */
+static int is_once(const struct trace *trace)
+{
+	const uint32_t both = MEMO_HAS_OPERATOR | MEMO_SAYS_ONCE;
+	for (char *const *words = trace->question->argv; *words != NULL; words++)
+		if (strstr(*words, "_Pra") != NULL || strstr(*words, "##") != NULL)
+			return 1;
+	return trace->has & MEMO_HAS_ONCE || (trace->has & both) == both;
+}
+
+/* An archive that is made anew has no members yet with which an update would compare files. */
+static int is_update(const struct trace *trace)
+{
+	struct stat info;
+	for (size_t i = 0; i < trace->altered_count; i++)
+		if (!trace->altered[i].was_there && lstat(trace->altered[i].path, &info) == 0)
+			return 0;
+	return trace->question->is_update;
+}
+
+static void note_times(struct making *making, size_t first)
+{
+	for (size_t at = first; at < making->size;) {
+		struct memo_fact *fact = (void *)(making->data + at);
+		if (fact->kind == MEMO_IS_FILE)
+			fact->flags |= MEMO_TIMED;
+		at += fact->size;
+	}
+}
+
+/* What lay in the place of an output and was not read: of that the output itself tells. */
+static int is_only_replaced(const struct trace *trace, const struct look *look)
+{
+	const struct altered *one = trace_altered(trace, look->path);
+	return one != NULL && one->was_there && look->kind == MEMO_IS_FILE && !look->opened;
+}
+
+/* Whether an input was the same file as what an output has replaced, by another name. */
+static int is_other_name(const struct trace *trace, const struct look *look)
+{
+	if (look->kind != MEMO_IS_FILE)
+		return 0;
+	for (size_t i = 0; i < trace->altered_count; i++) {
+		const struct altered *one = &trace->altered[i];
+		if (one->was_there && one->before.st_ino == look->info.st_ino &&
+		    one->before.st_dev == look->info.st_dev && strcmp(one->path, look->path) != 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* One look; `*near`: how near its file system is. */
+static enum memo_why doubt(struct trace *trace, struct look *look, int *near,
+                           unsigned char hash[SHA256_SIZE])
+{
+	struct stat info = look->info;
+	int failed = look->kind == MEMO_IS_ABSENT;
+	/* What the command itself saw is so, whatever comes later; contents were read later. */
+	int is_known = look->is_exact && look->kind != MEMO_IS_FILE;
+	if (!is_known)
+		failed = (look->flags & MEMO_NO_FOLLOW ? lstat(look->path, &info)
+		                                       : stat(look->path, &info)) != 0;
+	*near = look->kind == MEMO_IS_DEVICE ? 1
+	        : failed || (is_known && look->way == READS_LINK)
+	            ? memo_near_above(look->path)
+	            : memo_near_at(info.st_dev, look->path);
+	return *near ? is_still(trace, look, failed, &info, hash) : MEMO_DISTANT;
+}
+
+/* They come first: nothing is compared as quickly. */
+static void put_variables(struct making *making, const struct trace *trace, uint32_t *count)
+{
+	for (size_t i = 0; i < trace->look_count; i++)
+		if (trace->looks[i].kind == MEMO_IS_VARIABLE) {
+			put_fact(making, &trace->looks[i], 0, trace->looks[i].hash);
+			(*count)++;
+		}
+}
+
+static enum memo_why put_facts(struct making *making, struct trace *trace, uint32_t *count)
+{
+	enum memo_why why = 0;
+	struct groups groups = {.room = 64};
+	while (groups.room < 2 * trace->look_count)
+		groups.room *= 2;
+	groups.places = calloc(groups.room, sizeof *groups.places);
+	if (groups.places == NULL)
+		abort();
+	for (size_t i = 0; i < trace->look_count && why == 0; i++) {
+		struct look *look = &trace->looks[i];
+		unsigned char hash[SHA256_SIZE] = {0};
+		struct memo_stamp stamp;
+		int is_one = look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_FOLDER, near;
+		if (look->kind == 0 || look->kind == MEMO_IS_VARIABLE ||
+		    is_of_temporary(trace, look->path) || is_twice(trace, look) ||
+		    is_only_replaced(trace, look))
+			continue;
+		if (is_other_name(trace, look)) {
+			why = MEMO_FORMER;
+			break;
+		}
+		why = doubt(trace, look, &near, hash);
+		if (look->kind == MEMO_IS_FILE) {
+			memo_stamp_of(&look->info, &stamp);
+			if (near == MEMO_NEAR_IN_MEMORY ||
+			    !memo_is_settled(&trace->question->memo, &stamp))
+				look->flags |= MEMO_UNSTAMPED;
+		}
+		put_fact(making, look, is_one ? group_of(&groups, &look->info) : 0, hash);
+		(*count)++;
+	}
+	free(groups.places);
+	return why;
+}
+
+static int ends_in(const char *text, const char *end)
+{
+	size_t size = strlen(text), length = strlen(end);
+	return size >= length && strcmp(text + size - length, end) == 0;
+}
+
+/* Whether an archive tells when, by whom or from which files it was made: of each member its mode
+ * would have the file's type, or it has a time.  What was made of files without a time may. */
+static int is_dated_archive(const char *bytes, size_t size)
+{
+	const struct {
+		char name[16], date[12], user[6], group[6], mode[8], size[10], end[2];
+	} *member;
+	if (size >= 8 && memcmp(bytes, "!<thin>\n", 8) == 0)
+		return 1;
+	if (size < 8 || memcmp(bytes, "!<arch>\n", 8) != 0)
+		return 0;
+	for (size_t at = 8; at + sizeof *member <= size;) {
+		member = (const void *)(bytes + at);
+		int is_index =
+		    member->name[0] == '/' && (member->name[1] == ' ' || member->name[1] == '/');
+		if (!is_index && memcmp(member->mode, "644     ", sizeof member->mode) != 0)
+			return 1;
+		if (*member->date != ' ' && memcmp(member->date, "0           ", 12) != 0)
+			return 1;
+		unsigned long long length = strtoull(member->size, NULL, 10);
+		if (length > size)
+			return 1;
+		at += sizeof *member + length + (length & 1);
+	}
+	return 0;
+}
+
+/* How an output was made, and what of it was there before. */
+static uint32_t flags_of(const struct trace *trace, const struct altered *one,
+                         const struct stat *now)
+{
+	uint32_t flags = one->was_there ? MEMO_WAS_THERE : 0;
+	if (one->was_there && one->before.st_size == 0)
+		flags |= MEMO_WAS_EMPTY;
+	if (now == NULL)
+		flags |= MEMO_REMOVED;
+	else if (one->was_there && one->is_cut && one->before.st_ino == now->st_ino &&
+	         one->before.st_dev == now->st_dev)
+		flags |= MEMO_IN_PLACE;
+	for (size_t i = 0; i < trace->look_count; i++)
+		if (trace->looks[i].kind == MEMO_IS_FILE && trace->looks[i].opened &&
+		    strcmp(trace->looks[i].path, one->path) == 0)
+			flags |= MEMO_IS_INPUT;
+	return flags;
+}
+
+/* Whether somebody else has been at an output: who ends a job that was given up removes it, and the
+ * command may have ended well before. */
+static int is_of_others(const struct trace *trace, const struct altered *one, int is_there,
+                        const struct stat *info)
+{
+	struct memo_stamp now;
+	if (!is_there)
+		return one->leaves == LEAVES_FILE || (one->was_there && one->leaves != LEAVES_NONE);
+	memo_stamp_of(info, &now);
+	return one->leaves == LEAVES_NONE || trace_is_touched(one, &now) ||
+	       now.changed_ns > trace->ended_ns;
+}
+
+static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
+                                 uint32_t *count, int is_after_facts)
+{
+	static const unsigned char none[SHA256_SIZE];
+	for (size_t i = 0; i < trace->altered_count; i++) {
+		const struct altered *one = &trace->altered[i];
+		struct stat info;
+		int is_there = lstat(one->path, &info) == 0;
+		if (is_of_others(trace, one, is_there, &info))
+			return MEMO_CHANGED;
+		if (!is_there && !one->was_there) {
+			/* Had it been there it would have gone; but for what mkstemp has named. */
+			struct look absent = {.path = one->path, .kind = MEMO_IS_ABSENT};
+			absent.flags = MEMO_NO_FOLLOW;
+			absent.info.st_rdev = ENOENT;
+			if (!one->is_temporary && !is_after_facts) {
+				put_fact(making, &absent, 0, none);
+				(*facts)++;
+			}
+			continue;
+		}
+		if (!is_after_facts) {
+			char folder[PATH_MAX], room[PATH_MAX];
+			struct look way = {.path = folder, .target = room, .kind = MEMO_LEADS_TO};
+			int leads = memo_leads(one->path, folder, room);
+			if (leads < 0)
+				return MEMO_FORMER;
+			if (leads > 0)
+				put_fact(making, &way, 0, none);
+			*facts += (uint32_t)leads;
+			continue;
+		}
+		if (is_there &&
+		    (!S_ISREG(info.st_mode) || info.st_nlink != 1 || info.st_uid != geteuid()))
+			return MEMO_FORMER;
+		size_t path = strlen(one->path) + 1, size = 0;
+		struct memo_output *output = more(making, sizeof *output + path);
+		output->size = (uint32_t)MEMO_PADDED(sizeof *output + path);
+		output->flags = flags_of(trace, one, is_there ? &info : NULL);
+		output->former = one->was_there ? one->before.st_mode : 0;
+		output->mode = is_there ? info.st_mode : 0;
+		output->path_size = (uint32_t)path;
+		memcpy(output + 1, one->path, path);
+		(*count)++;
+		if (!is_there)
+			continue;
+		/* Who reads a file and puts another in its place does that by its names. */
+		if ((output->flags & (MEMO_IS_INPUT | MEMO_IN_PLACE)) == MEMO_IS_INPUT)
+			return MEMO_FORMER;
+		if (ends_in(one->path, ".gch") || ends_in(one->path, ".pch"))
+			return MEMO_WORDS; /* they know the process that made them */
+		if (ends_in(one->path, ".ali"))
+			return MEMO_CLOCK; /* of Ada: the times of its sources are in it */
+		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);
+		if (bytes == NULL)
+			return MEMO_ERROR;
+		if (lstat(one->path, &info) != 0 || is_of_others(trace, one, 1, &info)) {
+			free(bytes);
+			return MEMO_CHANGED;
+		}
+		if (size > 2 && memcmp(bytes, "MZ", 2) == 0)
+			return MEMO_CLOCK; /* of Windows: the time is in it */
+		if (is_dated_archive(bytes, size))
+			return MEMO_CLOCK;
+		int failed = put_blob(making, &trace->question->memo, bytes, size);
+		free(bytes);
+		if (failed)
+			return MEMO_LARGE;
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------ the question's file */
+
+/* The entries that are there already, but for one with the very same facts. */
+static void put_older(struct making *making, const struct memo_question *q)
+{
+	size_t size = 0, at = sizeof(struct memo_head);
+	char *old = memo_entries(q, q->scope, &size);
+	const struct memo_entry *entry;
+	if (old == NULL || !memo_is_of_question(q, q->scope, old, size))
+		return;
+	for (uint32_t kept = 1;
+	     kept < MEMO_MOST && (entry = memo_next_entry(old, size, &at)) != NULL;) {
+		const struct memo_entry *fresh =
+		    (const void *)(making->data + sizeof(struct memo_head));
+		if (making->size + entry->size > MEMO_LARGEST)
+			return;
+		const struct memo_output *end = memo_outputs(entry);
+		size_t facts = end != NULL ? (size_t)((const char *)end - (const char *)entry) : 0;
+		if (facts != 0 && (entry->facts != fresh->facts || facts > fresh->size ||
+		                   memcmp(entry + 1, fresh + 1, facts - sizeof *entry) != 0)) {
+			memcpy(more(making, entry->size), entry, entry->size);
+			kept++;
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ --memo=check */
+
+/* Two runs never share what mkstemp(3) has named: it stands for any. */
+static char *without_names(const char *text, size_t size)
+{
+	char *copy = malloc(size + 1);
+	if (copy == NULL)
+		abort();
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	for (char *at = copy; (at = memmem(at, size - (size_t)(at - copy), "/cc", 3)) != NULL; at++)
+		for (size_t i = 3; i < 9 && at[i] != '\0' && at[i] != '.'; i++)
+			at[i] = 'X';
+	return copy;
+}
+
+static int is_same_text(const struct memo *memo, const struct memo_blob *a,
+                        const struct memo_blob *b)
+{
+	const char *one = memo_bytes(memo, a), *other = memo_bytes(memo, b);
+	return one != NULL && other != NULL && a->bytes == b->bytes &&
+	       memcmp(without_names(one, a->bytes), without_names(other, b->bytes), a->bytes) == 0;
+}
+
+static const char *first_difference(const struct memo *memo, const struct memo_entry *known,
+                                    const struct memo_entry *fresh, const char **what)
+{
+	const struct memo_output *a = memo_outputs(known), *b = memo_outputs(fresh);
+	*what = "";
+	if (known->status != fresh->status)
+		return "its status";
+	if (a == NULL || b == NULL || known->outputs != fresh->outputs)
+		return "which files it makes";
+	for (uint32_t i = 0; i < known->outputs; i++) {
+		*what = (const char *)(b + 1);
+		if (strcmp((const char *)(a + 1), *what) != 0 || a->flags != b->flags)
+			return "which files it makes";
+		if (a->mode != b->mode)
+			return "the mode of";
+		if (!(a->flags & MEMO_REMOVED) &&
+		    memcmp(memo_blob_of(a)->hash, memo_blob_of(b)->hash, SHA256_SIZE) != 0)
+			return "the content of";
+		a = memo_behind(a);
+		b = memo_behind(b);
+	}
+	*what = "";
+	const struct memo_blob *out = (const void *)a, *other = (const void *)b;
+	if (!is_same_text(memo, out, other))
+		return "its standard output";
+	return is_same_text(memo, MEMO_NEXT(out), MEMO_NEXT(other)) ? NULL : "its messages";
+}
+
+/* An input of one that the other does not have: what explains a difference, if anything does. */
+static const char *other_input(const struct memo_entry *a, const struct memo_entry *b)
+{
+	const struct memo_fact *fact = MEMO_FIRST_FACT(a);
+	for (uint32_t i = 0; i < a->facts; i++, fact = MEMO_NEXT(fact)) {
+		const struct memo_fact *other = MEMO_FIRST_FACT(b);
+		uint32_t k = 0;
+		while (k < b->facts &&
+		       strcmp((const char *)(other + 1), (const char *)(fact + 1)) != 0) {
+			other = MEMO_NEXT(other);
+			k++;
+		}
+		if (k == b->facts)
+			return (const char *)(fact + 1);
+	}
+	return NULL;
+}
+
+static void compare(const struct trace *trace, const struct memo_entry *known,
+                    const struct memo_entry *fresh)
+{
+	const struct memo *memo = &trace->question->memo;
+	const char *what, *how = first_difference(memo, known, fresh, &what);
+	char line[2 * PATH_MAX];
+	if (how == NULL) {
+		memo_tell(memo, "c\n", 2);
+		return;
+	}
+	const char *input = other_input(fresh, known);
+	if (input == NULL)
+		input = other_input(known, fresh);
+	char *end = line + sizeof line - 1, *at = put_text(line, end, "d ");
+	for (char *const *word = trace->question->argv; *word != NULL; word++)
+		at = put_text(put_text(at, end - PATH_MAX, *word), end - PATH_MAX, " ");
+	at = put_text(put_text(put_text(at, end, "\t"), end, how), end, *what != '\0' ? " " : "");
+	at = put_text(put_text(at, end, what), end, "\t");
+	at = put_text(at, end, input != NULL ? input : "");
+	for (char *c = line; c < at; c++) /* it is one line */
+		*c = *c == '\n' ? ' ' : *c;
+	*at++ = '\n';
+	memo_tell(memo, line, (size_t)(at - line));
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
+                               const struct memo_entry *known)
+{
+	struct memo_question *q = trace->question;
+	struct making making = {NULL, 0, 0};
+	char place[PATH_MAX];
+	uint32_t facts = 0, outputs = 0;
+	if (trace->why != 0)
+		return trace->why;
+	if (WIFSIGNALED(result->status) || trace->at_work_count != 0)
+		return MEMO_KILLED;
+	if (WEXITSTATUS(result->status) != 0 && !may_last(trace, result))
+		return MEMO_FAILED;
+	if (result->out_size > LARGEST_TEXT || result->err_size > LARGEST_TEXT)
+		return MEMO_LARGE;
+	struct memo_head *head = more(&making, sizeof *head);
+	*head = (struct memo_head){.magic = MEMO_MAGIC, .format = MEMO_FORMAT};
+	more(&making, sizeof(struct memo_entry));
+	size_t first = making.size;
+	put_variables(&making, trace, &facts);
+	enum memo_why why = put_facts(&making, trace, &facts);
+	if (is_once(trace) || is_update(trace))
+		note_times(&making, first);
+	if (why == 0)
+		why = put_outputs(&making, trace, &facts, &outputs, 0);
+	if (why == 0)
+		why = put_outputs(&making, trace, &facts, &outputs, 1);
+	if (why != 0)
+		return why;
+	if (put_blob(&making, &q->memo, result->out, result->out_size) != 0 ||
+	    put_blob(&making, &q->memo, result->err != NULL ? result->err : "",
+	             q->one_stream ? 0 : result->err_size) != 0)
+		return MEMO_LARGE;
+	struct memo_entry *entry = (void *)(making.data + sizeof *head);
+	entry->size = (uint32_t)(making.size - sizeof *head);
+	entry->facts = facts;
+	entry->outputs = outputs;
+	entry->status = WEXITSTATUS(result->status);
+	entry->cpu_us = result->cpu_us;
+	memcpy(entry->boot, q->memo.boot, sizeof entry->boot);
+	entry->check = memo_check_of(entry);
+	/* What would not be understood later is not written. */
+	if (memo_outputs(entry) == NULL || making.size > MEMO_LARGEST)
+		return MEMO_LARGE;
+	if (known != NULL)
+		compare(trace, known, entry);
+	q->scope =
+	    trace->has_unseen || trace->silent_count > 0 ? MEMO_ALL_VARIABLES : MEMO_SOME_VARIABLES;
+	memcpy(((struct memo_head *)(void *)making.data)->key, q->keys[q->scope], SHA256_SIZE);
+	put_older(&making, q);
+	if (memo_write(&q->memo, memo_place(&q->memo, 'q', q->keys[q->scope], place), making.data,
+	               making.size) != 0)
+		return MEMO_LARGE;
+	memo_tell(&q->memo, "s\n", 2);
+	return 0;
+}
