@@ -1,7 +1,7 @@
 """What a make says of itself: its jobs (--debug=j), its rules (-p), as versions 4.3 and 4.4 do.
 
-The guard writes it down (native/guard/program/words.c): for each image of a make (one that remakes its
-makefile starts itself again) how it was called, its environment, then its own lines.
+The guard writes it down (native/guard/program/words.c): for each image of a make (one that remakes
+its makefile starts itself again) how it was called, its environment, then its own lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tools whose results smpmake remembers (native/memo/question.c), whatever machine and version they are of.
+"""Tools whose results smpmake remembers, whatever machine and version they are of.
 
 They look at nothing but files, variables and words; what they ask for besides is seen.  clang is
 not here: it asks for random numbers, to name its temporary files, and might use them otherwise.

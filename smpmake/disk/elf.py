@@ -1,7 +1,7 @@
 """Whether a program takes a preloaded guard: what its file says of its loader.
 
-Native guards ask the same of what they start (native/guard/program/program.c), and a test holds the two to
-the same answers; this is for what the server, or the session, starts itself.
+Native guards ask the same of what they start (native/guard/program/program.c), and a test holds the
+two to the same answers; this is for what the server, or the session, starts itself.
 """
 
 from __future__ import annotations

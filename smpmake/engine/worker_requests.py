@@ -20,8 +20,8 @@ from smpmake.schedule.job import Job
 
 _COMMAND: Final = os.fsencode(variables.COMMAND)
 _TRACE: Final = os.fsencode(variables.TRACE)
-#: The descriptors at which a worker opens a job's FIFOs (native/worker/worker.c).  The caller's own flags
-#: are for his make: gcc keeps them from its own where it is a client of no job server.
+#: The descriptors at which a worker opens a job's FIFOs (native/worker/worker.c).  The caller's own
+#: flags are for his make: gcc keeps them from its own where it is a client of no job server.
 _LENT: Final = " -j --jobserver-auth=3,4"
 
 

@@ -47,7 +47,7 @@ _STALE, _UNKNOWN, _JOURNAL = _AT["stale"] // 4, _AT["unknown"] // 4, _AT["journa
 _LIBRARIES, _VERSIONS, _NAMES = _AT["libraries"] // 4, _AT["versions"] // 4, _AT["names"] // 4
 _NEWEST, _ORDERED = _AT["newest_ns"] // 8, _AT["ordered"] // 8
 _AT_WORK, _PLACES, _BLIND = _AT["at_work"] // 4, _AT["places"] // 4, _AT["blind"] // 4
-#: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (native/shim/shim.c).
+#: Beside the scoreboard: who has a lock on it is a check that nobody has heard of (shim/shim.c).
 CHECK: Final = "check"
 _FIRST: Final = _AT["slots"] // 8
 _USED: Final = 1 << 32  # a slot that was used: not the end of a chain

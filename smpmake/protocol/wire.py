@@ -1,6 +1,6 @@
 """What shims and guards say, and are told: bytes in, values out (workers: `working`).
 
-The other half is native/layout/wire.h; docs/wire.md describes both.  Pure: no socket is touched here.
+The other half is native/layout/wire.h; docs/wire.md describes both.  Pure: no socket is touched.
 """
 
 from __future__ import annotations

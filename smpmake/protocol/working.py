@@ -1,6 +1,6 @@
 """What workers are told, and say: bytes in, values out.
 
-The other half is native/layout/wire.h; docs/wire.md describes both.  Pure: no socket is touched here.
+The other half is native/layout/wire.h; docs/wire.md describes both.  Pure: no socket is touched.
 """
 
 from __future__ import annotations

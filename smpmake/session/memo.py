@@ -1,6 +1,6 @@
 """Results that are remembered from build to build: the session's part.
 
-Shims and smpmake-memo do the work (native/memo/memo.h); here the store is made, counted and cleaned.
+Shims and smpmake-memo do the work (native/memo/memo.h); the store is made, counted, cleaned here.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ def _number(found: Any) -> int:
 
 @contextlib.contextmanager
 def _own(store: Path) -> Iterator[Path]:
-    """The store by what is open, if it is the user's alone, as shims demand (native/memo/question.c).
+    """The store by what is open, if it is the user's alone, as shims demand (memo/question.c).
 
     Raises SharedError, or OSError where there is none.
     """

@@ -1,7 +1,7 @@
 """Remembered results of other machines: the session's part, between smpmake-memo and a server.
 
-native/memo/remote.h has what smpmake-memo asks.  A few threads answer, each with a connection of its
-own; one more sends what is stored here, if the user wants that.  They never hold a build up for
+native/memo/remote.h has what smpmake-memo asks.  A few threads answer, each with a connection of
+its own; one more sends what is stored here, if the user wants that.  They never hold a build up for
 long: a command waits two seconds at most, and a server that fails three times is left alone.
 """
 
