@@ -1,4 +1,4 @@
-"""What Python knows of native/*.h is what a C compiler makes of them."""
+"""What Python knows of native/layout is what a C compiler makes of them."""
 
 from __future__ import annotations
 
