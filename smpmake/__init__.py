@@ -1,3 +1,3 @@
 """Any serial build in parallel, safely, with its makefile untouched."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -47,6 +47,18 @@ def test_ci_installs_what_a_full_run_is_said_to_need() -> None:
     assert re.split(r",\s+|\s+and\s+", said[1]) == ci[1].split()
 
 
+def test_a_public_host_runs_the_same() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "check.yml").read_text()
+    ci = re.search(r"(?m)^full='(.*)'$", (ROOT / ".ci" / "run").read_text())
+    installed = re.search(
+        r"--no-install-recommends (.*?)\n      - run: (\S+)\n", workflow, re.DOTALL
+    )
+    assert installed is not None and ci is not None
+    needed = [*BARE["packages"](README), *ci[1].split()]
+    assert installed[1].replace("\\\n", "").split() == needed
+    assert installed[2] == COMMANDS[1]
+
+
 @pytest.mark.parametrize(
     ("line", "stanza"),
     [
