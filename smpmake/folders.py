@@ -1,11 +1,12 @@
-"""The user's folders, where the XDG specification has them (by the library platformdirs), and where
-settings may be."""
+"""The user's folders, where the XDG specification has them, and where settings may be.
+
+https://specifications.freedesktop.org/basedir-spec/
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -124,46 +125,30 @@ def runtime() -> Path | None:
 
 
 def _folder(kind: str) -> Path:
-    usual = _usual(kind)
-    if usual:
-        home = os.environ["HOME"]
+    variable = f"XDG_{kind.upper()}_HOME"
+    told = os.environ.get(variable, "")
+    if told.startswith("/"):  # the specification has others ignored
+        return Path(told, _NAME)
+    home = os.environ.get("HOME", "")
+    if not home.startswith("/"):
+        home = _home_of_user()
+    if not home.startswith("/"):
+        why = f"HOME is not set, and user {os.getuid()} is not known"
+    elif not os.path.isdir(home):
         # Not to be made: packages are built with such a one, so that nothing is written there.
-        if not os.environ.get(f"XDG_{kind.upper()}_HOME") and not os.path.isdir(home):
-            raise _no_home(kind, f"HOME is {home}, which is not there")
-        return Path(usual, _NAME)
-    from platformdirs.unix import Unix
-
-    try:
-        with _without_what_to_ignore(f"XDG_{kind.upper()}_HOME"):
-            found: Path = getattr(Unix(_NAME), f"user_{kind}_path")
-    except RuntimeError:
-        found = Path()
-    if not found.is_absolute():
-        raise _no_home(kind, f"HOME is not set, and user {os.getuid()} is not known")
-    return found
-
-
-def _no_home(kind: str, why: str) -> NoHomeError:
-    return NoHomeError(
-        f"there is no home folder for the user's {kind}: {why} "
-        f"(set HOME, or XDG_{kind.upper()}_HOME)"
+        why = f"HOME is {home}, which is not there"
+    else:
+        return Path(home, _BELOW_HOME[kind], _NAME)
+    raise NoHomeError(
+        f"there is no home folder for the user's {kind}: {why} (set HOME, or {variable})"
     )
 
 
-def _usual(kind: str) -> str:
-    """Where variables say it all; loading the library would take longer than some builds."""
-    home = os.environ.get("HOME", "")
-    told = os.environ.get(f"XDG_{kind.upper()}_HOME") or (home and f"{home}/{_BELOW_HOME[kind]}")
-    return told if told.startswith("/") and home.startswith("/") else ""
+def _home_of_user() -> str:
+    """By the list of users; "" for whom it has none."""
+    import pwd  # seldom
 
-
-@contextmanager
-def _without_what_to_ignore(variable: str) -> Iterator[None]:
-    """Relative values, and a HOME that is empty: platformdirs 4.14 ignores them, 2.6 does not."""
-    names = [variable] if not os.environ.get(variable, "/").startswith("/") else []
-    names += ["HOME"] if os.environ.get("HOME") == "" else []
-    ignored = {name: os.environ.pop(name) for name in names}
     try:
-        yield
-    finally:
-        os.environ.update(ignored)
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""

@@ -23,13 +23,13 @@ from tests.support.space import SMPMAKE, Space
 #: What takes longer to load than a driver may wait, and what it does not need.
 HEAVY = {
     *("asyncio", "click", "concurrent", "dataclasses", "hashlib", "inspect", "json", "logging"),
-    *("platformdirs", "psutil", "selectors", "shutil", "socket", "sqlite3", "subprocess"),
+    *("psutil", "selectors", "shutil", "socket", "sqlite3", "subprocess"),
     *("tempfile", "threading", "tomllib"),
 }
 #: What a build's first command does not need, nor the whole of most builds.
 UNUSUAL = {
     *("_hashlib", "_ssl", "base64", "bz2", "click", "ctypes", "dataclasses", "hashlib", "lzma"),
-    *("json", "platformdirs", "psutil", "random", "shutil", "sqlite3", "tempfile"),
+    *("json", "psutil", "random", "shutil", "sqlite3", "tempfile"),
 }
 
 #: With this the session is there before its driver.
