@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -90,3 +91,13 @@ def test_rooms_need_only_those_below_them(parts: list[Part]) -> None:
 def test_a_room_is_no_hall() -> None:
     for folder in {path.parent for path in SOURCES.rglob("*.[ch]")}:
         assert len(list(folder.glob("*.[ch]"))) <= 40, folder
+
+
+def test_comments_name_files_that_are_there() -> None:
+    """By as much of the path as it takes."""
+    there = [f"/{path.relative_to(SOURCES)}" for path in SOURCES.rglob("*.*")]
+    for path in SOURCES.rglob("*.[ch]"):
+        text = re.sub(r"(?m)^#include .*$", "", path.read_text())
+        for comment in re.findall(r"/\*.*?\*/", text, re.DOTALL):
+            for name in re.findall(r"(?<![\w/.<])\w[\w/]*\.(?:[ch]|def)\b", comment):
+                assert any(each.endswith(f"/{name}") for each in there), (path, name)

@@ -1,10 +1,10 @@
-/* What the guards in a command tell its tracer: a memory that they share (memonotes.c makes it, and
- * guard/looks.c writes it).
+/* What the guards in a command tell its tracer: a memory that they share (trace/notes.c makes it,
+ * and guard/looks.c writes it).
  *
  * A call that waits for the tracer costs more than ten times what it costs otherwise.  So a guard
  * makes the looks of its process itself, and notes what the kernel has said.  Such calls come from
- * one place in memory, by which the filter knows them (memofilter.c): nobody else's code is there,
- * so that whatever was not noted waits as before.
+ * one place in memory, by which the filter knows them (trace/filter.c): nobody else's code is
+ * there, so that whatever was not noted waits as before.
  */
 #ifndef SMPMAKE_LOOKS_H
 #define SMPMAKE_LOOKS_H

@@ -15,7 +15,7 @@
  * by check_of_key; it asks about changes to that only if told so.  Inputs: what it has said that it
  * reads, in as many places as are used, a power of two; each lies where its lowest bits say, or
  * behind.  Shown: not 0, it was shown another file than lies at a path, or none.
- * Given: the CPU time of results that were given back in its place (memorecall.c).
+ * Given: the CPU time of results that were given back in its place (recall/recall.c).
  * Litter: how paths begin of files that are no part of the build; "" for none.
  * Recipes: not 0, the file is that of a whole build (`smpmake check`; 2: it gets no more room),
  * `text` goes on beyond the structure, and there are `room` bytes of it, more and more.  Behind

@@ -2,8 +2,8 @@
  * the giving back of the answer.
  *
  * This part knows nothing of shims or workers, and needs no libc: it makes system calls itself.
- * A shim gives back where nothing is pending, memorecall.c's program under the guard; memorun.c's
- * is what writes entries.
+ * A shim gives back where nothing is pending, recall/recall.c's program under the guard;
+ * trace/run.c's is what writes entries.
  *
  * The store is a folder of the user's own: q/ab/..., a question's entries, the newest first;
  * c/ab/... contents by their hash; s/table, the hashes of files by their stamps; s/seen, questions
@@ -146,8 +146,8 @@ struct memo_named {
 };
 
 /* Which variables belong to a question.  Of a command all of whose programs tell the tracer which
- * they ask for, only those that programs see otherwise (memo.c); the rest are facts.  Of any other
- * command all do. */
+ * they ask for, only those that programs see otherwise (question.c); the rest are facts.  Of any
+ * other command all do. */
 enum memo_scope { MEMO_SOME_VARIABLES = 0, MEMO_ALL_VARIABLES = 1, MEMO_SCOPES = 2 };
 
 /* A command, and its question. */
@@ -168,12 +168,12 @@ struct memo_question {
 	struct memo_named named[MEMO_NAMED];
 };
 
-/* The words of memorun.c's program that runs a command; `known` as there. */
+/* The words of trace/run.c's program that runs a command; `known` as there. */
 char **memo_words(const char *told, const char *session, const char *known, const char *program,
                   char *const *argv);
 
 /* What OURS "MEMO" says, "MODE:BEGAN:SETTLED:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" and OURS
- * "RECALL" are where memorun.c's and memorecall.c's programs are. */
+ * "RECALL" are where trace/run.c's and recall/recall.c's programs are. */
 int memo_open(struct memo *memo, const char *told, const char *session);
 
 /* The question of a command that this process would become; 0 or why it has none. */
@@ -252,7 +252,7 @@ int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
  * could not be; "r REASON" where others had it, and it was given back in spite of that reason
  * (0: of which nobody was told).
- * memorun.c's are "s", it is remembered now; "n REASON", it is not; with
+ * trace/run.c's are "s", it is remembered now; "n REASON", it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
 void memo_tell(const struct memo *memo, const char *line, size_t size);
 /* Of the last of these lines the letter, 0 where there is none.  As long as commands have their
@@ -270,7 +270,7 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 	memo_tell_number(memo, 'h', saved_us);
 }
 
-/* ------------------------------------------------------------------ for memorun.c */
+/* ------------------------------------------------------------------ for trace/run.c */
 
 /* What content has besides its hash. */
 #define MEMO_HAS_CLOCK 1u     /* a text that asks the compiler for the date */

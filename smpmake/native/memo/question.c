@@ -261,7 +261,7 @@ static int is_unanswerable(const char *word)
 }
 
 /* Whether a tool is told to keep or to show times.  Whether an archive has times in it shows when
- * it is made (memofile.c). */
+ * it is made (trace/entry.c). */
 static int is_dated(enum family family, char *const *argv)
 {
 	const char *first = argv[0] != NULL && argv[1] != NULL ? argv[1] : "";

@@ -128,8 +128,8 @@ static int may_be_shared(const struct memo_question *q, const struct memo_entry 
 	return 1;
 }
 
-/* As for entries of this machine (memofile.c): what others change is no fact here.  Of what is not
- * there its folder counts, or the nearest above. */
+/* As for entries of this machine (trace/entry.c): what others change is no fact here.  Of what is
+ * not there its folder counts, or the nearest above. */
 static int is_near(const struct memo_entry *entry)
 {
 	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
@@ -148,7 +148,7 @@ static int is_near(const struct memo_entry *entry)
 	return 1;
 }
 
-/* Stamps say nothing on another machine: what has no boot is compared by content (memofacts.c). */
+/* Stamps say nothing on another machine: what has no boot is compared by content (memo/facts.c). */
 static void make_foreign(struct memo_entry *entry)
 {
 	struct memo_fact *fact = (void *)(entry + 1);

@@ -230,7 +230,7 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
  * of secure_getenv(3) from before glibc 2.17.
  *
  * libiberty is in all of gcc and binutils.  It only hands `environ` on to what it starts (and takes
- * its address).  libc's own questions are known (memo.c), and our guard reads its own. */
+ * its address).  libc's own questions are known (question.c), and our guard reads its own. */
 struct names {
 	int has_libiberty, is_known, is_unseen;
 };

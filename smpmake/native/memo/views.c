@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define trace notes_of_guards /* memotrace.h has another */
+#define trace notes_of_guards /* trace/calls.h has another */
 #include "layout/trace.h"
 #undef trace
 

@@ -1,4 +1,4 @@
-/* What concerns remembering in the notes of a job's guards (guard/trace.h). */
+/* What concerns remembering in the notes of a job's guards (layout/trace.h). */
 #ifndef SMPMAKE_MEMOVIEWS_H
 #define SMPMAKE_MEMOVIEWS_H
 

@@ -72,7 +72,7 @@ static int open_through_links(const char *folder, char room[PATH_MAX])
 	return fd;
 }
 
-/* What another machine has seen says nothing of this one's links (memoremote.c). */
+/* What another machine has seen says nothing of this one's links (memo/remote.c). */
 static int is_foreign(const struct memo_entry *entry)
 {
 	static const unsigned char none[sizeof entry->boot];

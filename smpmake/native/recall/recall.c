@@ -5,7 +5,7 @@
  * guard is with it as with the tool, and takes it for that: each look at a file waits for who has
  * still to write it and finds what the command is to find, each change is journaled.  So giving a
  * result back is running the command, only quicker, and nobody else need know of it.  Where
- * nothing is remembered it becomes what runs and traces the tool (memorun.c).
+ * nothing is remembered it becomes what runs and traces the tool (trace/run.c).
  */
 #include "memo/memo.h"
 

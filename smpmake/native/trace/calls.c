@@ -130,8 +130,8 @@ static void note_removal(struct trace *trace, const char *path)
 	trace_leave(trace_alter(trace, path, 0, 0, 0), LEAVES_NONE, 0);
 }
 
-/* Its guard, if it has one, tells us so before its program runs (memonotes.c).  What the program is
- * shows when all has ended (memofile.c), but for what the command has made itself. */
+/* Its guard, if it has one, tells us so before its program runs (trace/notes.c).  What the program
+ * is shows when all has ended (trace/entry.c), but for what the command has made itself. */
 static void note_silent(struct trace *trace, pid_t process, const char *path)
 {
 	struct look *look = trace_find(trace, path, OPENS, 0);

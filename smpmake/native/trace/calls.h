@@ -98,8 +98,7 @@ struct altered *trace_altered(const struct trace *trace, const char *path);
 /* The place among the question's named files of what has that path here, or -1. */
 int trace_named(const struct trace *trace, const char *path);
 
-/* ------------------------------------------------------------------ memolooks.c, for memotrace.c
- */
+/* ------------------------------------------------------------------ looks.c, for calls.c */
 
 /* Room for one more. */
 void *trace_grown(void *items, size_t count, size_t *room, size_t size);

@@ -231,7 +231,7 @@ static enum memo_why is_still(struct trace *trace, struct look *look, int failed
 }
 
 /* Whether a compiler may have included a file once: then it compares those of the same time and
- * size.  A word may define a macro that says so (memotext.c). */
+ * size.  A word may define a macro that says so (memo/text.c). */
 static int is_once(const struct trace *trace)
 {
 	const uint32_t both = MEMO_HAS_OPERATOR | MEMO_SAYS_ONCE;

@@ -1,4 +1,4 @@
-/* Which system calls wait for the tracer (memotrace.h). */
+/* Which system calls wait for the tracer (trace/calls.h). */
 #include "calls.h"
 
 #include <fcntl.h>

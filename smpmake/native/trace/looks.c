@@ -1,4 +1,4 @@
-/* What a command looks at and changes, noted before it goes on (memotrace.h). */
+/* What a command looks at and changes, noted before it goes on (trace/calls.h). */
 #include "calls.h"
 
 #include <errno.h>

@@ -115,7 +115,7 @@ static void take_guard(struct trace *trace, pid_t process)
  * it does come from a part, and is no fact: the part has made it of its words and of what it looked
  * at, and those are noted.  What it was before does not matter then, unless a part has asked for it
  * before it set it; that question is noted, too.  setenv(3) without replacing is such a question
- * (guard/variables.c).  If it is the same by chance, there is a fact too many. */
+ * (hooks/variables.c).  If it is the same by chance, there is a fact too many. */
 static void take_variable(struct trace *trace, const struct looks_note *note)
 {
 	const char *name = (const char *)(note + 1), *value = note->failed ? NULL : target_of(note);

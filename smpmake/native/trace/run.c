@@ -1,12 +1,12 @@
 /* smpmake-memo TOLD SESSION KNOWN PROGRAM WORDS...: runs a command whose result nobody remembers.
  *
- * A shim becomes this, or memorecall.c's program.  KNOWN says with which entry --memo=check
+ * A shim becomes this, or recall/recall.c's program.  KNOWN says with which entry --memo=check
  * compares: its number, "" for the one that holds now, 0 for none.
  *
- * It is the command's parent, takes its output, notes what it looks at and changes (memotrace.c),
- * and writes all that into the store (memofile.c) before it ends as the command has ended.  It has
- * no guard itself; the command has, if there is one.  Nothing that goes wrong with remembering is
- * the command's business.
+ * It is the command's parent, takes its output, notes what it looks at and changes (trace/calls.c),
+ * and writes all that into the store (trace/entry.c) before it ends as the command has ended.  It
+ * has no guard itself; the command has, if there is one.  Nothing that goes wrong with remembering
+ * is the command's business.
  */
 #include "base/terminal.h"
 #include "calls.h"
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 		goto plainly;
 	if (question.memo.mode == MEMO_CHECK && strcmp(argv[3], "0") != 0)
 		known = memo_find(&question, strtoull(argv[3], NULL, 10), &why);
-	/* What has a guard has asked others already (memorecall.c). */
+	/* What has a guard has asked others already (recall/recall.c). */
 	if (question.memo.mode == MEMO_ON && *argv[3] == '\0' &&
 	    (status = give_of_others(&question)) >= 0)
 		return status;

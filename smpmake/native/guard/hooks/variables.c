@@ -1,5 +1,5 @@
 /* The hooks by which a program asks for variables: a remembered result depends on those that it has
- * asked for (../memonotes.c).
+ * asked for (trace/notes.c).
  */
 #include "guard/looks.h"
 #include "hooked.h"
