@@ -127,7 +127,7 @@ class Settings(NamedTuple):
         changes = dict(given)
         for name in given:
             option = BY_NAME[name]
-            if option.kind == "list" and option.keys:
+            if option.kind == "list" and option.key:
                 changes[name] = (*getattr(self, name), *given[name])
         verbosity = int(changes.pop("verbose", False)) - int(changes.pop("quiet", False))
         return self._replace(**changes, verbosity=verbosity)
@@ -301,7 +301,7 @@ def told(settings: Settings) -> Iterator[str]:
         value = getattr(settings, option.name)
         if value == getattr(usual, option.name):
             continue
-        key = option.keys[0] if option.keys else option.name.replace("_", "-")
+        key = option.key or option.name.replace("_", "-")
         if isinstance(value, bool):
             yield key if value else f"no-{key}"
         elif isinstance(value, tuple):

@@ -30,8 +30,8 @@ class Option(NamedTuple):
     help       for the command line.
     words      how it is given on the command line; nothing: it is not.
     off        how a flag is taken back there.
-    variables  in the environment; the first that is set counts.
-    keys       in files; nothing: it is not there.
+    variable   in the environment; "": it is not there.
+    key        in files; "": it is not there.
     metavar    what stands for a value in the help.
     default    what holds without it, for the help.
     choices    the values that it can have.
@@ -46,8 +46,8 @@ class Option(NamedTuple):
     help: str = ""
     words: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
+    variable: str = ""
+    key: str = ""
     metavar: str = ""
     default: str = ""
     choices: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class Option(NamedTuple):
     @property
     def help_text(self) -> str:
         """Its help, with its variable and what holds without it."""
-        facts = [f"env var: {self.variables[0]}"] if self.variables else []
+        facts = [f"env var: {self.variable}"] if self.variable else []
         facts += [f"default: {self.default}"] if self.default else []
         return f"{self.help}  [{'; '.join(facts)}]" if facts else self.help
 
@@ -136,8 +136,8 @@ OPTIONS: Final = (
         "Run up to N jobs at once.  0 means one job for each usable CPU.",
         default="0",
         words=("-j", "--jobs"),
-        variables=("SMPMAKE_JOBS",),
-        keys=("jobs",),
+        variable="SMPMAKE_JOBS",
+        key="jobs",
         metavar="N",
         most=_MOST,
         wanted=f"a whole number from 1 to {_MOST}, or 0 for all usable CPUs",
@@ -148,8 +148,8 @@ OPTIONS: Final = (
         "After a failure, go on with everything that does not depend on it.  This is for build"
         " scripts: tell make itself with `smpmake make -k`.",
         words=("-k", "--keep-going"),
-        variables=("SMPMAKE_KEEP_GOING",),
-        keys=("keep-going",),
+        variable="SMPMAKE_KEEP_GOING",
+        key="keep-going",
     ),
     Option(
         "guard",
@@ -159,8 +159,8 @@ OPTIONS: Final = (
         default="--guard",
         words=("--guard",),
         off=("--no-guard",),
-        variables=("SMPMAKE_GUARDED",),
-        keys=("guard",),
+        variable="SMPMAKE_GUARDED",
+        key="guard",
     ),
     Option(
         "recipes",
@@ -169,8 +169,8 @@ OPTIONS: Final = (
         " that they do (understood), or never (off).",
         default="understood",
         words=("--recipes",),
-        variables=("SMPMAKE_RECIPES",),
-        keys=("recipes",),
+        variable="SMPMAKE_RECIPES",
+        key="recipes",
         choices=("off", "understood"),
     ),
     Option(
@@ -181,8 +181,8 @@ OPTIONS: Final = (
         " remembered result is different.",
         default="auto",
         words=("--memo",),
-        variables=("SMPMAKE_MEMO",),
-        keys=("memo",),
+        variable="SMPMAKE_MEMO",
+        key="memo",
         choices=("off", "check", "on", "auto"),
         servers=False,
     ),
@@ -193,8 +193,8 @@ OPTIONS: Final = (
         "  Each machine that can write there can change what your programs do.",
         default="off",
         words=("--memo-remote",),
-        variables=("SMPMAKE_MEMO_REMOTE",),
-        keys=("memo-remote",),
+        variable="SMPMAKE_MEMO_REMOTE",
+        key="memo-remote",
         metavar="URL",
         like=r"""off|https?://([^\s/?#@]+@)?([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[!"$->@-~]*)?""",
         wanted='an address such as "https://cache.example.org/smpmake", or "off"',
@@ -207,8 +207,8 @@ OPTIONS: Final = (
         default="--no-memo-push",
         words=("--memo-push",),
         off=("--no-memo-push",),
-        variables=("SMPMAKE_MEMO_PUSH",),
-        keys=("memo-push",),
+        variable="SMPMAKE_MEMO_PUSH",
+        key="memo-push",
         servers=False,
     ),
     Option(
@@ -218,8 +218,8 @@ OPTIONS: Final = (
         "  auto uses those machines if there are any.",
         default="local",
         words=("--engine",),
-        variables=("SMPMAKE_ENGINE",),
-        keys=("engine",),
+        variable="SMPMAKE_ENGINE",
+        key="engine",
         choices=("local", "distcc", "icecream", "auto"),
     ),
     Option(
@@ -228,8 +228,8 @@ OPTIONS: Final = (
         "Run at most N compiles on other machines at once.  0 means as many as those take.",
         default="0",
         words=("--remote",),
-        variables=("SMPMAKE_REMOTE",),
-        keys=("remote",),
+        variable="SMPMAKE_REMOTE",
+        key="remote",
         metavar="N",
         most=_MOST,
         wanted=f"a whole number from 1 to {_MOST}, or 0 for all that other machines take",
@@ -241,8 +241,8 @@ OPTIONS: Final = (
         " look at memory.",
         default="5 % of the memory, at most 1G",
         words=("--memory",),
-        variables=("SMPMAKE_MEMORY",),
-        keys=("memory",),
+        variable="SMPMAKE_MEMORY",
+        key="memory",
         metavar="SIZE",
         wanted=_SIZE,
     ),
@@ -252,8 +252,8 @@ OPTIONS: Final = (
         "Do not share the CPUs with your other builds: each build then runs as many jobs as if it"
         " were alone.",
         words=("--own-pool",),
-        variables=("SMPMAKE_OWN_POOL",),
-        keys=("own-pool",),
+        variable="SMPMAKE_OWN_POOL",
+        key="own-pool",
     ),
     Option(
         "foreground",
@@ -261,8 +261,8 @@ OPTIONS: Final = (
         "Always run TOOL in place, never in the background.  TOOL is a name, or a pattern of its"
         " path.  You may give this option several times.",
         words=("--foreground",),
-        variables=("SMPMAKE_FOREGROUND",),
-        keys=("foreground",),
+        variable="SMPMAKE_FOREGROUND",
+        key="foreground",
         metavar="TOOL",
         wanted=_TOOLS,
     ),
@@ -272,8 +272,8 @@ OPTIONS: Final = (
         "Run TOOL alone: no other job runs at the same time.  You may give this option several"
         " times.",
         words=("--exclusive",),
-        variables=("SMPMAKE_EXCLUSIVE",),
-        keys=("exclusive",),
+        variable="SMPMAKE_EXCLUSIVE",
+        key="exclusive",
         metavar="TOOL",
         wanted=_TOOLS,
     ),
@@ -284,8 +284,8 @@ OPTIONS: Final = (
         " build (serial).",
         default="live",
         words=("--output-sync",),
-        variables=("SMPMAKE_OUTPUT_SYNC",),
-        keys=("output-sync",),
+        variable="SMPMAKE_OUTPUT_SYNC",
+        key="output-sync",
         choices=OUTPUTS,
         servers=False,
     ),
@@ -295,7 +295,7 @@ OPTIONS: Final = (
         "Test smpmake's own waiting: delay and reorder jobs at random, from the number SEED.  This"
         " does not find forgotten dependencies of a makefile.",
         words=("--chaos",),
-        variables=("SMPMAKE_CHAOS",),
+        variable="SMPMAKE_CHAOS",
         metavar="SEED",
         wanted="a whole number",
         servers=False,
@@ -307,8 +307,8 @@ OPTIONS: Final = (
         default="--history",
         words=("--history",),
         off=("--no-history",),
-        variables=("SMPMAKE_HISTORY",),
-        keys=("history",),
+        variable="SMPMAKE_HISTORY",
+        key="history",
         servers=False,
     ),
     Option("without", "list", words=("--without",), choices=CAUSES, servers=False),  # for tests
@@ -318,7 +318,7 @@ OPTIONS: Final = (
         "flag",
         "Also say which commands did not run in parallel, and why.",
         words=("-v", "--verbose"),
-        variables=("SMPMAKE_VERBOSE",),
+        variable="SMPMAKE_VERBOSE",
         servers=False,
     ),
     Option(
@@ -326,7 +326,7 @@ OPTIONS: Final = (
         "flag",
         "Print no status line, and a summary of one line.",
         words=("-q", "--quiet"),
-        variables=("SMPMAKE_QUIET",),
+        variable="SMPMAKE_QUIET",
         servers=False,
     ),
     Option(
@@ -335,8 +335,8 @@ OPTIONS: Final = (
         "Colour smpmake's own lines: on a terminal (auto), always or never.",
         default="auto",
         words=("--color",),
-        variables=("SMPMAKE_COLOR",),
-        keys=("color",),
+        variable="SMPMAKE_COLOR",
+        key="color",
         choices=("auto", "always", "never"),
         servers=False,
     ),
@@ -346,7 +346,7 @@ OPTIONS: Final = (
         "A build that no make runs has ended after SECONDS without a command.",
         default="10",
         words=("--idle",),
-        keys=("idle",),
+        key="idle",
         metavar="SECONDS",
         least=1,
         wanted="a number of seconds, at least 1",
@@ -358,14 +358,14 @@ OPTIONS: Final = (
         "Keep up to so many bytes of older contents of files, to undo what a build did behind a"
         " failure.  off undoes nothing.",
         default="1G",
-        keys=("undo",),
+        key="undo",
         wanted=_SIZE,
     ),
     Option(
         "redact",
         "list",
         "Do not store the values of variables and options of these names either.",
-        keys=("redact",),
+        key="redact",
         wanted="a list of names (patterns) of secrets",
     ),
     Option(
@@ -373,13 +373,13 @@ OPTIONS: Final = (
         "number",
         "Forget the oldest builds when the history takes more MiB.",
         default="256",
-        keys=("history-size",),
+        key="history-size",
         least=1,
         wanted="a number of MiB, at least 1",
     ),
 )
 #: Every key of the files.
-KEYS: Final = {key: option for option in OPTIONS for key in option.keys}
+KEYS: Final = {option.key: option for option in OPTIONS if option.key}
 BY_NAME: Final = {option.name: option for option in OPTIONS}
 
 

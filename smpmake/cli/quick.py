@@ -121,7 +121,7 @@ def _with_variables(given: dict[str, Any], environ: Mapping[str, str]) -> dict[s
     for option in of_builds():
         if option.name in given:
             continue
-        text = next((environ[name] for name in option.variables if environ.get(name)), "")
+        text = environ.get(option.variable, "") if option.variable else ""
         if option.kind == "list" and text.split():
             given[option.name] = tuple(map(option.from_text, text.split()))
         elif option.kind != "list" and text:

@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 def variables() -> list[Row]:
     """Of the environment, by name."""
-    rows = [_row(option, option.variables[0]) for option in OPTIONS if option.variables]
+    rows = [_row(option, option.variable) for option in OPTIONS if option.variable]
     rows += [
         Row(name, "text", "", "", text) for name, text in zip(OTHER_VARIABLES, _OTHERS, strict=True)
     ]
@@ -41,7 +41,7 @@ def variables() -> list[Row]:
 
 def keys() -> list[Row]:
     """Of settings files, by name."""
-    return sorted(_row(option, option.keys[0]) for option in OPTIONS if option.keys)
+    return sorted(_row(option, option.key) for option in OPTIONS if option.key)
 
 
 def _row(option: Option, name: str) -> Row:
@@ -61,8 +61,8 @@ def markdown() -> Iterator[str]:
     yield "| option | variable | key | what it does |"
     yield "| --- | --- | --- | --- |"
     for option in filter(lambda each: each.help, OPTIONS):  # others are for tests
-        names = (_words(option), option.variables[:1], option.keys[:1])
-        cells = (", ".join(f"`{name}`" for name in each) for each in names)
+        names = (_words(option), (option.variable,), (option.key,))
+        cells = (", ".join(f"`{name}`" for name in each if name) for each in names)
         yield f"| {' | '.join(cells)} | {_told(option)} |"
     for name, text in zip(OTHER_VARIABLES, _OTHERS, strict=True):
         yield f"| | `{name}` | | {text} |"

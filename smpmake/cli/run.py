@@ -26,7 +26,7 @@ class _Option(click.Option):
             [option.name, *words],
             default=None,
             multiple=option.kind == "list",
-            envvar=list(option.variables),
+            envvar=[option.variable] if option.variable else None,
             hidden=not option.help,
             **more,
         )

@@ -18,11 +18,8 @@ from smpmake.options import OPTIONS, OTHER_VARIABLES
 _OURS: Final = "SMPMAKE_"
 _KNOWN: Final = frozenset(
     name.removeprefix(_OURS)
-    for names in (
-        *(option.variables for option in OPTIONS),
-        OTHER_VARIABLES,
-    )
-    for name in names
+    for name in (*(option.variable for option in OPTIONS), *OTHER_VARIABLES)
+    if name
 )
 
 

@@ -27,7 +27,14 @@ _HEAD: Final = layout.TRACE_AT["text"]
 _GIVEN: Final = list(layout.TRACE_CODES).index("given_us")
 _WAITED: Final = list(layout.TRACE_CODES).index("waited_us")
 MOST_INPUTS: Final = layout.TRACE_INPUTS // 2
-_FOREIGN: Final = ("/usr/", "/lib", "/etc/", "/proc/", "/dev/", "/sys/")  # not noted: change/notes.c
+_FOREIGN: Final = (
+    "/usr/",
+    "/lib",
+    "/etc/",
+    "/proc/",
+    "/dev/",
+    "/sys/",
+)  # not noted: change/notes.c
 
 
 class Trace(NamedTuple):

@@ -48,11 +48,11 @@ def test_every_variable_and_key_is_in_it() -> None:
     for name in ("EXAMPLES", "FILES", "ENVIRONMENT", "CONFIGURATION"):
         assert sections[name].count(".TP") > 3
     for option in OPTIONS:
-        for name in option.variables[:1]:
-            assert f"\\fB{name}\\fR" in sections["ENVIRONMENT"]
-        for key in option.keys[:1]:
-            assert f"\\fB{key}\\fR" in sections["CONFIGURATION"]
-            assert option.help, key
+        if option.variable:
+            assert f"\\fB{option.variable}\\fR" in sections["ENVIRONMENT"]
+        if option.key:
+            assert f"\\fB{option.key}\\fR" in sections["CONFIGURATION"]
+            assert option.help, option.key
 
 
 def test_a_flags_default_is_what_holds_without_it() -> None:
@@ -63,7 +63,7 @@ def test_a_flags_default_is_what_holds_without_it() -> None:
     }
     for option in flags:
         holds = str(getattr(Settings(), option.name)).lower()
-        for name in (*option.variables, *option.keys):
+        for name in filter(None, (option.variable, option.key)):
             assert defaults[name] == holds, name
 
 

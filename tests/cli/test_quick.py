@@ -63,9 +63,9 @@ def any_line(chance: random.Random) -> list[str]:
 def any_environment(chance: random.Random) -> dict[str, str]:
     """Some variables of ours."""
     found = {}
-    known = [option for option in options.of_builds() if option.variables]
+    known = [option for option in options.of_builds() if option.variable]
     for option in chance.choices(known, k=chance.choice((0, 0, 1, 1, 2))):
-        found[chance.choice(option.variables)] = any_value(option, chance)
+        found[option.variable] = any_value(option, chance)
     return found
 
 
