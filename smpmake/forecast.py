@@ -12,7 +12,7 @@ from smpmake.records import Past
 class Forecast(NamedTuple):
     """By first output.
 
-    tails   seconds to the build's end (timing.priority).
+    tails   seconds to the build's end (timing.tails).
     sequel  the fullest build's jobs in order of issue: output and seconds.
     """
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ import pytest
 from smpmake.commands import families
 from smpmake.commands.reading import makes
 
-PACKAGE = Path(__file__).parent.parent / "smpmake"
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "smpmake"
 
 #: What each package (or module beside them) may import, from the cellar up; docs/architecture.md
 #: has the same picture.
@@ -420,3 +423,29 @@ def test_threads_are_started_in_one_place() -> None:
     started = re.compile(r"threading\.|ThreadPool|to_thread|run_in_executor|start_new_thread")
     found = [path.name for path in PACKAGE.rglob("*.py") if started.search(path.read_text())]
     assert found == ["threads.py"]
+
+
+def texts(path: Path) -> Iterator[str]:
+    """A module's comments and docstrings."""
+    with tokenize.open(path) as file:
+        for token in tokenize.generate_tokens(file.readline):
+            if token.type == tokenize.COMMENT or token.string.startswith('"""'):
+                yield token.string
+
+
+def test_comments_name_modules_that_are_there() -> None:
+    """As a file (client_requests.py), or as a package's (server.connections)."""
+    folders = (PACKAGE, ROOT / "tests", ROOT / "scripts")
+    found = [*ROOT.glob("*.py"), *(path for folder in folders for path in folder.rglob("*.py"))]
+    there = [f"/{path.relative_to(ROOT)}" for path in found]
+    packages = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
+    for path in PACKAGE.rglob("*.py"):
+        for text in texts(path):
+            for name in re.findall(r"(?<![\w/.])\w+(?:/\w+)*\.py\b", text):
+                assert any(each.endswith(f"/{name}") for each in there), (path, name)
+            for package, name in re.findall(r"(?<![\w/.`-])([a-z_]+)\.([a-z_]{3,})\b(?!\()", text):
+                if package in packages - {"native"}:
+                    folder = PACKAGE / package
+                    face = (folder / "__init__.py").read_text()
+                    is_there = (folder / f"{name}.py").exists() or (folder / name).is_dir()
+                    assert is_there or re.search(rf"\b{name}\b", face), (path, package, name)

@@ -51,7 +51,7 @@ def _address(name: str) -> tuple[str | Path, bool]:
 
 
 class Notes:
-    """The record of a build that nobody began (server.guests.BuildLog)."""
+    """The record of a build that nobody began (server.implicit_builds.BuildLog)."""
 
     def __init__(self, settings: Settings, record: BuildRecord) -> None:
         self._settings = settings

@@ -21,7 +21,7 @@ class Found(NamedTuple):
 
 @functools.lru_cache(4)
 def discover(engine: str, path: str, guard: bool = True) -> Found | None:
-    """The engine of that name (config.ENGINES); None for this machine alone.
+    """The engine of that name (smpmake.options); None for this machine alone.
 
     path   a PATH, on which its program is looked for.
     guard  whether the build's processes have one, by which it is known what a compile reads.

@@ -119,7 +119,7 @@ class Recorder:
     @contextlib.contextmanager
     def _locked(self, patience: float) -> Iterator[sqlite3.Connection]:
         """A transaction.  Nothing is written before the lock is ours."""
-        # VersionedPaths: who is the last to close a history waits for the disk.
+        # It stays open: who is the last to close a history waits for the disk.
         self._connection = self._connection or self._history.connect(patience)
         self._connection.execute(f"pragma busy_timeout = {int(patience * 1000)}")
         with self._connection as connection:

@@ -56,7 +56,7 @@ class Request(NamedTuple):
 
 
 class Requests:
-    """Answers requests (socket.RequestHandler).
+    """Answers requests (connections.RequestHandler).
 
     guests   the builds that nobody began, on a named server.
     on_stop  is called when a stop was asked for.
@@ -93,7 +93,7 @@ class Requests:
         }
 
     def request(self, client: Connection, message: dict[str, Any]) -> None:
-        """See socket.RequestHandler."""
+        """See connections.RequestHandler."""
         request = Request(client, message)
         operation = message.get("op")
         handler = self._handlers.get(operation) if isinstance(operation, str) else None

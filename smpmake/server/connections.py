@@ -35,7 +35,7 @@ _MOST_UNREAD: Final = 4 << 20  # bytes of replies that a client may leave unread
 
 
 class RequestHandler(Protocol):
-    """What clients (not shims) may ask; see requests.py."""
+    """What clients (not shims) may ask; see client_requests.py."""
 
     def request(self, client: Connection, message: dict[str, Any]) -> None:
         """A JSON request came; the answer, now or later, goes to `client.reply`."""

@@ -20,7 +20,7 @@ PARALLEL: Final = READ_BACK | {"n2"}
 #: All that do not read a recipe's output themselves.
 MAKES: Final = READERS | READ_BACK | {"colormake"}
 
-#: Programs that are tools only with -E and one of these words (commands.cmake).
+#: Programs that are tools only with -E and one of these words (generators/cmake.py).
 SOMETIMES_TOOLS: Final = ("cmake",)
 FILE_COMMANDS: Final = (
     "cmake_symlink_executable",
