@@ -7,6 +7,7 @@ come by themselves.
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
@@ -29,6 +30,30 @@ from smpmake.engine.replies import Reply
 from smpmake.guard.pending import Pending
 from smpmake.protocol.wire import CLOSED, Given, Invoke
 from smpmake.schedule.hazards import Hazards
+
+
+class Verdict(NamedTuple):
+    """How one command is run, and who waits for its end.
+
+    decision  whether it is a job, and if not why.
+    caller    the command that calls it, where that counts.
+    digest    by what its failure is known, if its driver is told how it went; else "".
+    caught    by what it is known, if its caller catches what it says; else "".
+    listens   and that caller waits for it.
+    proves    its shim waits because it is the first of a tool that may write anything.
+    """
+
+    decision: policy.Decision
+    caller: bytes
+    digest: str
+    caught: str
+    listens: bool
+    proves: bool
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether its shim waits until it has ended."""
+        return bool(self.digest) or self.listens or self.proves
 
 
 class Intake:
@@ -73,39 +98,53 @@ class Intake:
             close_all(out, err)
             build.replies.refuse_shim(reply)
             return
-        words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
-        cwd = os.fsdecode(invoke.cwd)
-        is_line = invoke.is_line
-        if is_line and not self._recipes.may_read(invoke, build.rules):
+        if invoke.is_line and not self._recipes.may_read(invoke, build.rules):
             _decline(reply, out, err)
             return
-        environment = build.tools.environment_of(invoke)
-        build.tools.look_at_make(self._processes, environment, invoke)
-        analysis = self._analyse(build, invoke, words, cwd, environment, out)
-        if analysis.kind is Kind.BUILD:
-            build.tools.note_wmake()
+        cwd = os.fsdecode(invoke.cwd)
+        analysis = self._understand(build, invoke, cwd, out)
         context = Context(
             *(self._hazards, self._paths, self._processes, self._workers.inherited),
             *(build, invoke, cwd, analysis),
             out=out,
             shim=shim,
         )
+        verdict = self._judge(build, invoke, cwd, analysis, context)
+        if verdict is None:
+            _decline(reply, out, err)
+        else:
+            self._act(verdict, build, invoke, cwd, analysis, reply, out, err)
+
+    def _understand(self, build: Build, invoke: Invoke, cwd: str, out: int) -> Analysis:
+        """What a command means."""
+        words = tuple(invoke.argv[:-1].decode("utf-8", "surrogateescape").split("\0"))
+        environment = build.tools.environment_of(invoke)
+        build.tools.look_at_make(self._processes, environment, invoke)
+        analysis = self._analyse(build, invoke, words, cwd, environment, out)
+        if analysis.kind is Kind.BUILD:
+            build.tools.note_wmake()
+        return analysis
+
+    def _judge(
+        self, build: Build, invoke: Invoke, cwd: str, analysis: Analysis, context: Context
+    ) -> Verdict | None:
+        """How it is to be run; None for a line whose commands come by themselves."""
         rules = build.rules._replace(guard=False) if invoke.unguarded else build.rules
-        decision = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
+        real, is_line = os.fsdecode(invoke.real), invoke.is_line
+        decision = policy.decide(analysis, rules, invoke.tool, real, context)
         if is_line and (
             not decision.deferred
             or (self._elsewhere.compiles and analysis.kind is Kind.COMPILE)  # which comes by itself
-            or self._is_run_by_unknown_scripts(analysis, environment)
+            or self._is_run_by_unknown_scripts(analysis, build.tools.environment_of(invoke))
         ):
             build.promises.awaited_digest(invoke, b"", deferred=False)
-            _decline(reply, out, err)
-            return
+            return None
         # A file of the tool's own may take the number of a closed stream: a worker has none.
         keeps_streams = CLOSED in (invoke.out, invoke.err)
-        shows = decision.deferred and rules.guard and not is_line
-        shows = shows and self._shows_what_it_writes(invoke, analysis)
-        if shows and self._observer.writes_more(invoke.real, analysis.kind):
-            decision, shows = decision._replace(reason=Reason.WRITES_MORE), False
+        proves = decision.deferred and rules.guard and not is_line
+        proves = proves and self._shows_what_it_writes(invoke, analysis)
+        if proves and self._observer.writes_more(invoke.real, analysis.kind):
+            decision, proves = decision._replace(reason=Reason.WRITES_MORE), False
         caught, listens = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line and not keeps_streams:
             caught = silence.digest_of_command(
@@ -114,7 +153,7 @@ class Intake:
         if caught:
             context.expect_silence()
             silent = silence.was_silent(build, caught)
-            anyway = policy.decide(analysis, rules, invoke.tool, os.fsdecode(invoke.real), context)
+            anyway = policy.decide(analysis, rules, invoke.tool, real, context)
             listens = anyway.deferred and silent is None
             if anyway.deferred and silent:
                 decision = anyway
@@ -130,24 +169,41 @@ class Intake:
             digest = ""
         if digest:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
-        elif shows:
+        elif proves:
             decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
-        waits_to_link = decision.reason is Reason.LINK_WAITS
-        if analysis.split is not None and (decision.deferred or waits_to_link) and not digest:
+        return Verdict(decision, caller, digest, caught, listens, proves)
+
+    def _act(
+        self,
+        verdict: Verdict,
+        build: Build,
+        invoke: Invoke,
+        cwd: str,
+        analysis: Analysis,
+        reply: Reply,
+        out: int,
+        err: int,
+    ) -> None:
+        """Has a command run as it was judged: as several, in the background, or where it stands."""
+        decision = verdict.decision
+        may_split = decision.deferred or decision.reason is Reason.LINK_WAITS
+        if analysis.split is not None and may_split and not verdict.digest:
             self._issuing.split_command(build, invoke, cwd, analysis, decision, reply, out, err)
             return
-        awaited = bool(digest) or listens or shows
-        if not (decision.deferred or awaited):
+        is_job = decision.deferred or verdict.is_awaited
+        if not is_job:
             close_all(out, err)
             out = err = -1
         bare = None
         if decision.deferred:
+            environment = build.tools.environment_of(invoke)
             bare = self._recipes.without_shell(invoke, analysis.only, environment)
         command = self._issuing.make_command(
             build, bare or invoke, invoke.argv, cwd, analysis, decision
         )
-        command.reply, command.digest, command.caller = reply, digest, caller
-        command.caught, command.listens, command.proves = caught, listens, shows
+        command.reply, command.digest, command.caller = reply, verdict.digest, verdict.caller
+        command.caught, command.listens = verdict.caught, verdict.listens
+        command.proves = verdict.proves
         command.main, command.behind = analysis.main, analysis.behind.encode()
         if bare is not None:
             self._issuing.replace_argv(command, lambda _: analysis.only)
@@ -159,7 +215,7 @@ class Intake:
             self._issuing.replace_argv(command, analysis.argv)
         if decision.light and build.undoing.journal is None:
             self._issuing.note_stamps(invoke, cwd, analysis)
-        if decision.deferred or awaited:
+        if is_job:
             self._issuing.defer_command(command, cwd, analysis, decision, out, err)
         else:
             self._issuing.run_in_place(command, cwd, analysis, decision)
