@@ -23,6 +23,8 @@ _HOSTS: Final = re.compile(
     r"(smpmake|(da|ba|k|mk|z|fi)?sh|[bgdr]?make|ninja|cmake|meson|python|perl|ruby|node|java|env|xargs)"
     r"[-.\d]*(-.*)?"
 )
+#: What divides its work itself, with all that it runs.
+_PARALLEL: Final = ("bazel", "cargo", "go", "gradle")
 
 
 class UnknownTools:
@@ -47,7 +49,7 @@ class UnknownTools:
             pid = todo.pop()
             with contextlib.suppress(OSError, ValueError, IndexError):  # it has gone
                 name, state = self._told(pid)
-                if os.path.lexists(f"{self._shims}/{name}"):
+                if name in _PARALLEL or os.path.lexists(f"{self._shims}/{name}"):
                     continue  # with all that it runs in its turn
                 todo += self._children(pid)
                 if state in _RUNS and not _HOSTS.fullmatch(name):

@@ -51,10 +51,11 @@ def test_a_program_that_nobody_knows(proc: Proc) -> None:
     assert proc.tools.notices(101.0) == []
 
 
-def test_what_a_known_tool_runs_is_its_own(proc: Proc) -> None:
+@pytest.mark.parametrize("name", ["gcc", "cargo"])
+def test_what_a_known_tool_runs_is_its_own(proc: Proc, name: str) -> None:
     (proc.shims / "gcc").symlink_to("anything")
     proc.runs(1000, "smpmake-keeper", 1100)
-    proc.runs(1100, "gcc", 1200)
+    proc.runs(1100, name, 1200)
     proc.runs(1200, "cc1", state="R")
     assert proc.notices() == []
 
