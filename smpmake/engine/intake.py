@@ -137,7 +137,7 @@ class Intake:
             or (self._elsewhere.compiles and analysis.kind is Kind.COMPILE)  # which comes by itself
             or self._is_run_by_unknown_scripts(analysis, build.tools.environment_of(invoke))
         ):
-            build.promises.awaited_digest(invoke, b"", deferred=False)
+            build.promises.command_tells(invoke)
             return None
         # A file of the tool's own may take the number of a closed stream: a worker has none.
         keeps_streams = CLOSED in (invoke.out, invoke.err)
@@ -157,10 +157,13 @@ class Intake:
             listens = anyway.deferred and silent is None
             if anyway.deferred and silent:
                 decision = anyway
-        caller = b""
-        if decision.deferred and build.undoing.journal is not None:
-            caller = context.calling_command()
-        digest = build.promises.awaited_digest(invoke, caller, deferred=decision.deferred)
+        caller, digest = b"", ""
+        if decision.deferred:
+            if build.undoing.journal is not None:
+                caller = context.calling_command()
+            digest = build.promises.awaited_digest(invoke, caller)
+        else:
+            build.promises.command_tells(invoke)
         if not build.promises.owes_truth:
             self._pending.end_query()
         if build.promises.lost and decision.deferred and self._needs_lost(build, cwd, analysis):

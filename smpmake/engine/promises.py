@@ -125,20 +125,23 @@ class Promises:
 
     # ------------------------------------------------------------------ whom the driver waits for
 
-    def awaited_digest(self, command: Invoke, caller: bytes, *, deferred: bool) -> str:
-        """The digest of a command whose driver is to be told how it went, "" of others.
-
-        One that is not deferred tells it by itself.
-        """
-        if not (self.known_failures or self._waits_for_all or self._awaited or self._owed):
+    def awaited_digest(self, command: Invoke, caller: bytes) -> str:
+        """The digest of a job whose driver is to be told how it went, "" of others."""
+        if not self._is_any_awaited:
             return ""
         digest = digest_of(command.cwd, command.argv)
-        if not deferred:
-            self.tell_driver(digest)
-            return ""
         known = self.known_failures is not None and digest in self.known_failures
         is_awaited = known or self._waits_for_all or caller in self._awaited
         return digest if is_awaited else ""
+
+    def command_tells(self, command: Invoke) -> None:
+        """A command that is no job tells its driver by itself how it went."""
+        if self._is_any_awaited:
+            self.tell_driver(digest_of(command.cwd, command.argv))
+
+    @property
+    def _is_any_awaited(self) -> bool:
+        return bool(self.known_failures or self._waits_for_all or self._awaited or self._owed)
 
     def tell_driver(self, digest: str) -> None:
         """The driver is about to hear how a command went."""
