@@ -229,6 +229,7 @@ def encoded(outputs: list[OutputFile]) -> bytes:
             made=output.made,
             printed=output.write.printed,
             perhaps=output.write.perhaps,
+            behind=bool(output.behind) and output.write.in_place,
         )
         for output in outputs
     )

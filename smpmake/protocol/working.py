@@ -13,6 +13,7 @@ from smpmake.protocol.layout import (
     JOB_AWAITED,
     JOB_JOURNALED,
     JOB_MERGED_OUTPUT,
+    OUTPUT_BEHIND,
     OUTPUT_MADE,
     OUTPUT_PERHAPS,
     OUTPUT_PRINTED,
@@ -84,10 +85,12 @@ def encode_output(
     made: bool,
     printed: bool = False,
     perhaps: bool = False,
+    behind: bool = False,
 ) -> bytes:
     """One output of a job; `aside` is where its stale copy was put, or empty."""
     flags = (OUTPUT_TIMED if timed else 0) | (OUTPUT_MADE if made else 0)
     flags |= (OUTPUT_PRINTED if printed else 0) | (OUTPUT_PERHAPS if perhaps else 0)
+    flags |= OUTPUT_BEHIND if behind else 0
     return b"%c%b\0%b\0" % (flags, path, aside)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from smpmake.commands.generators import cmake
@@ -92,3 +94,19 @@ def test_the_native_programs_know_the_same_commands() -> None:
 )
 def test_what_is_no_job(line: str, refusal: str) -> None:
     assert meaning(line).refusal == refusal
+
+
+def test_what_is_touched_through_a_link_is_older_than_what_comes_behind(space: Space) -> None:
+    """Also where the link itself is younger, as one is that the kernel dates within a tick."""
+    script = (
+        "gcc -Dheld -shared -fPIC x.c -o libx.so.1\nln -s libx.so.1 libx.so\n"
+        "touch -h -d '1 hour' libx.so\ntouch -c libx.so\ngcc -c x.c -o later.o\n: > after\n"
+    )
+    files = {"x.c": "int x;\n", "build.sh": script}
+    held = Held(space)
+    status, expected = held.serial(files, ["sh", "build.sh"])
+    ended, tree = held.parallel(files, ["sh", "build.sh"], witness="after")
+    assert (ended.status, tree) == (status, expected), ended.err
+    library, later = (os.stat(space.folder / name) for name in ("libx.so.1", "later.o"))
+    assert library.st_mtime_ns <= later.st_mtime_ns
+    assert "4 in parallel, 1 in place" in ended.err, ended.err

@@ -118,6 +118,7 @@ struct wire_worker {
 #define OUTPUT_MADE 2u    /* made by this job: goes if the job does not finish */
 #define OUTPUT_PRINTED 4u /* is the job's stdout; it is there, and empty */
 #define OUTPUT_PERHAPS 8u /* the tool may not make it */
+#define OUTPUT_BEHIND 16u /* is a link that stays: what it leads to gets the time */
 
 /* Blobs: out, err. */
 struct wire_result {

@@ -132,11 +132,12 @@ static bool before(const struct timespec *a, const struct timespec *b)
 	return (b->tv_sec - a->tv_sec) * 1000000000 + (b->tv_nsec - a->tv_nsec) > UNDO_TICK;
 }
 
-/* Gives an output its time; what an older link leads to has been written through it. */
+/* Gives an output its time; what an older link leads to has been written through it.  How old a
+ * link is its time does not say for sure: the kernel dates some files within a tick. */
 static void date(const struct output *o, const struct stat *info, const struct timespec *times)
 {
 	struct stat behind;
-	if (!before(&info->st_mtim, &times[1]))
+	if (!before(&info->st_mtim, &times[1]) && (o->flags & OUTPUT_BEHIND) == 0)
 		utimensat(AT_FDCWD, o->path, times, AT_SYMLINK_NOFOLLOW);
 	else if (S_ISLNK(info->st_mode) && (o->flags & OUTPUT_PERHAPS) == 0 &&
 	         stat(o->path, &behind) == 0 && !before(&behind.st_mtim, &times[1]))
