@@ -49,8 +49,8 @@ def _in(module: str, function: str = "analyse") -> Callable[[Invocation], Analys
     return analyse
 
 
-def _binutil(name: str, more: str = "") -> Family:
-    pattern = f"{_PREFIX}{name}{_VERSION}{more}"
+def _binutil(name: str) -> Family:
+    pattern = f"{_PREFIX}{name}{_VERSION}"
     return Family(name, pattern, _in("files.binutils", f"analyse_{name}"))
 
 
@@ -82,7 +82,7 @@ FAMILIES: tuple[Family, ...] = (
         _in("compilers.linker"),
     ),
     _binutil("ar"),
-    _binutil("ranlib", "|sdranlib"),
+    _binutil("ranlib"),
     _binutil("strip"),
     _binutil("objcopy"),
     _binutil("nm"),

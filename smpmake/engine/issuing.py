@@ -108,7 +108,6 @@ class Issuing:
                 command.programs = self._programs.programs_of(
                     record.program, runs, cwd, environment
                 )
-                self._observer.ask_loader(command, self._programs, environment)
         return command
 
     def replace_argv(self, command: Command, argv: Callable[[Keep], tuple[str, ...]]) -> None:
@@ -132,9 +131,19 @@ class Issuing:
             operands,
             light=decision.light if mode is Mode.FOREGROUND else command.rename is not None,
             exclusive=decision.exclusive,
-            guarded=self._observer.is_guarded(command),
+            guarded=self._is_guarded(command),
             payload=command,
         )
+
+    def _is_guarded(self, command: Command) -> bool:
+        """See Observer.  The loader is asked where that is not known yet, and only there."""
+        if self._observer.is_guarded(command):
+            return True
+        if command.programs is None:
+            return False
+        environment = command.build.tools.environment_of(command.invoke)
+        self._observer.ask_loader(command.programs, self._programs, environment)
+        return self._observer.is_guarded(command)
 
     # ------------------------------------------------------------------ issuing it
 

@@ -64,15 +64,17 @@ class Observer:
             map(self._proofs.has_seen, command.programs)
         )
 
-    def ask_loader(self, command: Command, programs: Programs, environment: Environment) -> None:
-        """Asks of the programs that a command runs, those that nobody has seen with a guard.
+    def ask_loader(
+        self, runs: tuple[str, ...], programs: Programs, environment: Environment
+    ) -> None:
+        """Asks about the programs that a command runs: those that nobody has seen with a guard.
 
         A machine's first link would otherwise be one of which nobody knows what it reads.
         """
         guard = environment.get(variables.GUARD)
         if guard is not None:
             loaded = functools.partial(programs.loaded_with, guard, environment)
-            self._proofs.ask_about(command.programs or (), loaded)
+            self._proofs.ask_about(runs, loaded)
 
     def has_been_seen(self, tool: bytes, kind: str) -> bool:
         """Whether a tool of which nobody can tell what it runs has done such work."""
