@@ -26,11 +26,24 @@ from tests.soak.loop import Loop
 from tests.soak.remembered import Remembered
 from tests.soak.section import Section
 from tests.soak.trees import Undo
+from tests.soak.waits import Waits
 
 #: What a word of the command line stands for, where it stands for several sections.
 GROUPS = {"fuzz": (Wire.name, Arguments.name, Environments.name, Inputs.name)}
 KINDS: tuple[type[Section], ...] = (
-    *(Chaos, Remembered, Programs, Kills, Undo, Wire, Arguments, Environments, Inputs, Attacks),
+    *(
+        Chaos,
+        Remembered,
+        Waits,
+        Programs,
+        Kills,
+        Undo,
+        Wire,
+        Arguments,
+        Environments,
+        Inputs,
+        Attacks,
+    ),
 )
 NAMES = [kind.name for kind in KINDS]
 
@@ -46,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--tries", type=_positive(int), help="so many of each section")
     found.add_argument("--seed", type=int, help="begin there, and add nothing to the totals")
     found.add_argument(
-        "--package", action="append", default=[], help="for chaos and memo; may be repeated"
+        "--package", action="append", default=[], help="for chaos, memo and waits; may be repeated"
     )
     found.add_argument("--case", action="append", default=[], help="for attacks; may be repeated")
     found.add_argument("--state", type=Path, metavar="FILE", help="where the totals are kept")
@@ -77,7 +90,7 @@ def sections(
     if packages and not any(
         kind.name in wanted for kind in KINDS if issubclass(kind, PackageSection)
     ):
-        raise ValueError("--package is for chaos and memo")
+        raise ValueError("--package is for chaos, memo and waits")
     if cases and Attacks.name not in wanted:
         raise ValueError("--case is for attacks")
     try:

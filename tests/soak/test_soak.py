@@ -154,6 +154,21 @@ def test_each_package_is_drawn_in_turn() -> None:
     assert [chaos.options(seed)[1] for seed in range(3)] == ["gperf", "zlib", "gperf"]
 
 
+@pytest.mark.chaos
+@pytest.mark.slow
+def test_the_longest_stalls_of_a_package_are_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if fetch.missing_tools(chosen(["zlib"])):
+        pytest.skip("the package cannot be built here")
+    words = ["--seed", "1", "--tries", "1", "--package", "zlib", "waits"]
+    assert main(["--state", str(tmp_path / "soak.json"), *words]) == 0
+    said = capsys.readouterr().out
+    if "waits: skipped: " in said:
+        pytest.skip("the package cannot be fetched")
+    assert re.search(r"waits: zlib:\n +\d+\.\d\d s  \S+ .*: (mv|ar) ", said), said
+
+
 @pytest.mark.slow
 def test_ctrl_c_prints_the_table(tmp_path: Path) -> None:
     state = begun(tmp_path / "soak.json", arguments=1)
