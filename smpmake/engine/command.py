@@ -7,9 +7,10 @@ import stat
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from smpmake.commands.model import Divides, Kind, Write
+from smpmake.commands.model import Analysis, Kind, Write
 from smpmake.engine.build import Build
 from smpmake.engine.replies import Reply
+from smpmake.engine.verdict import Verdict
 from smpmake.protocol.wire import FileId, Invoke
 from smpmake.protocol.working import Terminal, encode_output
 from smpmake.records import CommandRecord
@@ -39,53 +40,54 @@ class Group:
         self.output: list[bytes] = []
 
 
+class Outputs(NamedTuple):
+    """What a job writes.
+
+    encoded  as the worker is told of it (working.encode_output).
+    makes    names of what it makes: if it does not finish they must go.
+    perhaps  names of what it may not make.
+    """
+
+    encoded: bytes = b""
+    makes: tuple[str, ...] = ()
+    perhaps: tuple[str, ...] = ()
+
+
 class Command:
     """What the engine keeps with a job.
 
     build         the build that it belongs to.
+    analysis      what it means.
+    verdict       how it is run.
     invoke        the command line as the shim sent it, with folder, environment, descriptors.
     argv          what is run; the invocation's own unless a family says otherwise.
     record        what is remembered of it.
     reply         the way back to its shim, None once that has its answer.
-    verdict       how it ended, as wait(2) gives it, for its shim, which has waited for it; None
+    told_status   how it ended, as wait(2) gives it, for its shim, which has waited for it; None
                   before.
-    outputs       its outputs as the worker is told of them (working.encode_output).
-    makes         names of what it makes: if it does not finish they must go.
-    perhaps       those of its outputs that it may not make.
+    outputs       what it writes.
     group         the jobs that were one command with it, whose shim waits for them all.
     sinks         files that its output goes to, whose descriptors it holds.
-    prints        its stdout is an output of its own.
-    checked       what it wrote is compared with what was foretold (Analysis.checked).
-    divides       whether it is lent idle slots for its own processes (capacity/lending).
     elsewhere     what other machines' side remembers of it, None where none can do it.
     signalled     we ended it ourselves: its failure is nobody's fault.
     restarted     its worker died under it once; the second time is its end.
     rename        source and destination, canonical, where the whole of it is one rename.
-    guarded       its tool runs with a guard, which notes what it does.
-    digest        set where the driver waits for its true status: its name among known failures.
     log_files     which of its output descriptors are plain files.
     private_texts files of ours that argv names; they go with it.
     wrote         what it was seen to write.
     traced        all that it read has been noted.
     rests_on      commands that are not taken for ended before it is, carries: how many rest on it
                   (`rest_on`), is_kept: it has ended well.
-    caller        the command line of who called it, b"" for a make or where nobody asks.
-    caught        by what it is known whose caller catches what it says (engine/silence), or "".
-    listens       and that caller waits for it.
-    undeclared    it may read files that it does not name,
-    programs      as may all that it runs, of which these are the files; None: nobody can tell.
-    proves        its shim waits because it is the first of a tool that may write anything.
-    main          the words by which its messages are known, if not by its own (Analysis.main).
-    said          what its shim prints for it when it is answered, and
-    behind        what is no message at the end of what it prints itself (Analysis.said, behind).
+    programs      files of all that it runs and that may read what they do not name; None: nobody
+                  can tell.
+    said          what its shim prints for it when it is answered.
     """
 
     __slots__ = (
-        *("argv", "behind", "build", "caller", "carries", "caught", "checked", "digest"),
-        *("divides", "elsewhere", "group", "guarded", "invoke", "is_kept", "listens"),
-        *("log_files", "main", "makes", "outputs", "perhaps", "prints", "private_texts"),
-        *("programs", "proves", "record", "rename", "reply", "restarted", "rests_on", "said"),
-        *("signalled", "sinks", "traced", "undeclared", "verdict", "wrote"),
+        *("analysis", "argv", "build", "carries", "elsewhere", "group", "invoke"),
+        *("is_kept", "log_files", "outputs", "private_texts", "programs", "record", "rename"),
+        *("reply", "restarted", "rests_on", "said", "signalled", "sinks", "told_status"),
+        *("traced", "verdict", "wrote"),
     )
 
     def __init__(
@@ -94,51 +96,43 @@ class Command:
         invoke: Invoke,
         argv: bytes,
         record: CommandRecord,
-        *,
-        checked: bool = False,
-        guarded: bool = False,
+        analysis: Analysis,
+        verdict: Verdict,
     ) -> None:
         self.build = build
         self.invoke = invoke
         self.argv = argv
         self.record = record
+        self.analysis = analysis
+        self.verdict = verdict
         self.reply: Reply | None = None
-        self.verdict: int | None = None
-        self.outputs = b""
-        self.makes: tuple[str, ...] = ()
-        self.perhaps: tuple[str, ...] = ()
+        self.told_status: int | None = None
+        self.outputs = Outputs()
         self.group: Group | None = None
         self.sinks: tuple[FileId, ...] = ()
-        self.prints = False
-        self.checked = checked
-        self.divides: Divides = Divides.NEVER
+        self.log_files: tuple[FileId, ...] = ()
         self.elsewhere: object = None
         self.signalled = False
         self.restarted = False
         self.rename: tuple[str, str] | None = None
-        self.guarded = guarded
-        self.digest = ""
-        self.log_files: tuple[FileId, ...] = ()
         self.private_texts: tuple[str, ...] = ()
-        self.caller = b""
         self.wrote: tuple[str, ...] = ()
         self.traced = False
         self.rests_on: tuple[Command, ...] = ()
         self.carries = 0
         self.is_kept = False
-        self.caught = ""
-        self.listens = False
-        self.undeclared = False
         self.programs: tuple[str, ...] | None = None
-        self.proves = False
-        self.main: tuple[str, ...] = ()
         self.said = b""
-        self.behind = b""
+
+    @property
+    def guarded(self) -> bool:
+        """Whether its tool runs with a guard, which notes what it does."""
+        return self.build.rules.guard and not self.invoke.unguarded
 
     @property
     def is_awaited(self) -> bool:
         """Whether its shim waits for the truth about it."""
-        return bool(self.digest) or self.listens or self.proves
+        return self.verdict.is_awaited
 
     def rest_on(self, reads: Iterable[str], hazards: Hazards) -> None:
         """The command is about to be issued: if it is small, makers of what it reads end with it.
@@ -149,7 +143,7 @@ class Command:
         again.  So the compile ends, as far as undoing goes, when the small commands have that read
         its outputs.  `reads` are canonical paths.
         """
-        if self.record.kind in _SMALL or self.prints:
+        if self.record.kind in _SMALL or self.analysis.printed:
             makers = {job for path in reads for job in hazards.writers(path)}
             self.rests_on = tuple(map(command_of, makers))
             for each in self.rests_on:
@@ -219,17 +213,22 @@ def replaced(outputs: list[OutputFile]) -> list[tuple[int, int]]:
     ]
 
 
-def encoded(outputs: list[OutputFile]) -> bytes:
-    """Outputs as a worker is told of them."""
-    return b"".join(
-        encode_output(
-            os.fsencode(output.name),
-            os.fsencode(output.stale),
-            timed=output.write.timed and not output.write.removed,
-            made=output.made,
-            printed=output.write.printed,
-            perhaps=output.write.perhaps,
-            behind=bool(output.behind) and output.write.in_place,
-        )
-        for output in outputs
+def outputs_of(files: list[OutputFile]) -> Outputs:
+    """The outputs that a job is issued with."""
+    return Outputs(
+        b"".join(map(_encoded, files)),
+        tuple(file.name for file in files if file.made),
+        tuple(file.name for file in files if file.write.perhaps),
+    )
+
+
+def _encoded(output: OutputFile) -> bytes:
+    return encode_output(
+        os.fsencode(output.name),
+        os.fsencode(output.stale),
+        timed=output.write.timed and not output.write.removed,
+        made=output.made,
+        printed=output.write.printed,
+        perhaps=output.write.perhaps,
+        behind=bool(output.behind) and output.write.in_place,
     )

@@ -181,10 +181,10 @@ class Executor:
     def _lends(self, job: Job, command: Command) -> bytes:
         """The FIFO of a job that can divide its work, by which it is lent slots; b"" for others."""
         files = command.invoke.limit(resource.RLIMIT_NOFILE)
-        if command.divides is Divides.NEVER or files < _FEW_FILES:
+        if command.analysis.divides is Divides.NEVER or files < _FEW_FILES:
             return b""
         fifo = self._capacity.lending.begin(job)
-        if fifo and command.divides is Divides.IF_LET:
+        if fifo and command.analysis.divides is Divides.IF_LET:
             command.record.detail = DIVIDED
         return fifo
 

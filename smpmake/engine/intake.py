@@ -7,7 +7,6 @@ come by themselves.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from smpmake.commands import families
 from smpmake.commands.model import Analysis, Invocation, Kind, Reason
@@ -27,33 +26,10 @@ from smpmake.engine.pool import Workers
 from smpmake.engine.programs import Programs
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.replies import Reply
+from smpmake.engine.verdict import Verdict
 from smpmake.guard.pending import Pending
 from smpmake.protocol.wire import CLOSED, Given, Invoke
 from smpmake.schedule.hazards import Hazards
-
-
-class Verdict(NamedTuple):
-    """How one command is run, and who waits for its end.
-
-    decision  whether it is a job, and if not why.
-    caller    the command that calls it, where that counts.
-    digest    by what its failure is known, if its driver is told how it went; else "".
-    caught    by what it is known, if its caller catches what it says; else "".
-    listens   and that caller waits for it.
-    proves    its shim waits because it is the first of a tool that may write anything.
-    """
-
-    decision: policy.Decision
-    caller: bytes
-    digest: str
-    caught: str
-    listens: bool
-    proves: bool
-
-    @property
-    def is_awaited(self) -> bool:
-        """Whether its shim waits until it has ended."""
-        return bool(self.digest) or self.listens or self.proves
 
 
 class Intake:
@@ -141,40 +117,41 @@ class Intake:
             return None
         # A file of the tool's own may take the number of a closed stream: a worker has none.
         keeps_streams = CLOSED in (invoke.out, invoke.err)
-        proves = decision.deferred and rules.guard and not is_line
-        proves = proves and self._shows_what_it_writes(invoke, analysis)
-        if proves and self._observer.writes_more(invoke.real, analysis.kind):
-            decision, proves = decision._replace(reason=Reason.WRITES_MORE), False
-        caught, listens = "", False
+        is_first = decision.deferred and rules.guard and not is_line
+        is_first = is_first and self._shows_what_it_writes(invoke, analysis)
+        if is_first and self._observer.writes_more(invoke.real, analysis.kind):
+            decision, is_first = decision._replace(reason=Reason.WRITES_MORE), False
+        silence_key, awaits_output = "", False
         if decision.reason is Reason.CAPTURED_OUTPUT and not is_line and not keeps_streams:
-            caught = silence.digest_of_command(
+            silence_key = silence.digest_of_command(
                 self._hazards, self._paths, build, invoke, cwd, analysis
             )
-        if caught:
+        if silence_key:
             context.expect_silence()
-            silent = silence.was_silent(build, caught)
+            silent = silence.was_silent(build, silence_key)
             anyway = policy.decide(analysis, rules, invoke.tool, real, context)
-            listens = anyway.deferred and silent is None
+            awaits_output = anyway.deferred and silent is None
             if anyway.deferred and silent:
                 decision = anyway
-        caller, digest = b"", ""
+        caller, failure_key = b"", ""
         if decision.deferred:
             if build.undoing.journal is not None:
                 caller = context.calling_command()
-            digest = build.promises.awaited_digest(invoke, caller)
+            failure_key = build.promises.awaited_digest(invoke, caller)
         else:
             build.promises.command_tells(invoke)
         if not build.promises.owes_truth:
             self._pending.end_query()
         if build.promises.lost and decision.deferred and self._needs_lost(build, cwd, analysis):
-            digest = digest or digest_of(invoke.cwd, invoke.argv)  # it fails, as a rule
+            # It fails, as a rule.
+            failure_key = failure_key or digest_of(invoke.cwd, invoke.argv)
         if keeps_streams:
-            digest = ""
-        if digest:
+            failure_key = ""
+        if failure_key:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
-        elif proves:
+        elif is_first:
             decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
-        return Verdict(decision, caller, digest, caught, listens, proves)
+        return Verdict(decision, caller, failure_key, silence_key, awaits_output, is_first)
 
     def _act(
         self,
@@ -190,7 +167,7 @@ class Intake:
         """Has a command run as it was judged: as several, in the background, or where it stands."""
         decision = verdict.decision
         may_split = decision.deferred or decision.reason is Reason.LINK_WAITS
-        if analysis.split is not None and may_split and not verdict.digest:
+        if analysis.split is not None and may_split and not verdict.failure_key:
             self._issuing.split_command(build, invoke, cwd, analysis, decision, reply, out, err)
             return
         is_job = decision.deferred or verdict.is_awaited
@@ -202,12 +179,9 @@ class Intake:
             environment = build.tools.environment_of(invoke)
             bare = self._recipes.without_shell(invoke, analysis.only, environment)
         command = self._issuing.make_command(
-            build, bare or invoke, invoke.argv, cwd, analysis, decision
+            build, bare or invoke, invoke.argv, cwd, analysis, verdict
         )
-        command.reply, command.digest, command.caller = reply, verdict.digest, verdict.caller
-        command.caught, command.listens = verdict.caught, verdict.listens
-        command.proves = verdict.proves
-        command.main, command.behind = analysis.main, analysis.behind.encode()
+        command.reply = reply
         if bare is not None:
             self._issuing.replace_argv(command, lambda _: analysis.only)
         elif analysis.said and build.output.transcript is None:
@@ -219,9 +193,9 @@ class Intake:
         if decision.light and build.undoing.journal is None:
             self._issuing.note_stamps(invoke, cwd, analysis)
         if is_job:
-            self._issuing.defer_command(command, cwd, analysis, decision, out, err)
+            self._issuing.defer_command(command, cwd, out, err)
         else:
-            self._issuing.run_in_place(command, cwd, analysis, decision)
+            self._issuing.run_in_place(command, cwd)
 
     def note_given(self, build: Build, given: Given) -> None:
         """A command had its result before anybody heard of it: there is nothing to decide."""

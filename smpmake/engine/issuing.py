@@ -14,7 +14,7 @@ from smpmake.commands.model import Analysis, Keep
 from smpmake.decide import policy
 from smpmake.disk.elf import takes_guard
 from smpmake.engine.build import Build
-from smpmake.engine.command import Command, Group, OutputFile, encoded, replaced
+from smpmake.engine.command import Command, Group, OutputFile, outputs_of, replaced
 from smpmake.engine.computer import Computer
 from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.environment import temporary_folder
@@ -24,6 +24,7 @@ from smpmake.engine.operands import OperandResolver
 from smpmake.engine.output import JobOutput, logs
 from smpmake.engine.programs import Programs
 from smpmake.engine.replies import Reply
+from smpmake.engine.verdict import Verdict
 from smpmake.engine.worker_requests import terminal_of
 from smpmake.guard.pending import Pending
 from smpmake.protocol import frames
@@ -74,8 +75,9 @@ class Issuing:
         argv: bytes,
         cwd: str,
         analysis: Analysis,
-        decision: policy.Decision,
+        verdict: Verdict,
     ) -> Command:
+        decision = verdict.decision
         record = CommandRecord(
             self._count,
             analysis.tool or invoke.tool,
@@ -91,17 +93,16 @@ class Issuing:
         record.program = os.fsdecode(invoke.real)
         self._count += 1
         build.commands.add_record(record)
-        guarded = build.rules.guard and not invoke.unguarded
         if build.rules.guard and invoke.unguarded:
             caller = self._processes.caller(invoke.unguarded)
             record.unguarded = caller.name if caller is not None else "?"
-        command = Command(build, invoke, argv, record, guarded=guarded, checked=analysis.checked)
-        command.undeclared = analysis.undeclared
-        reads_unasked = guarded and decision.deferred and analysis.undeclared
+        command = Command(build, invoke, argv, record, analysis, verdict)
+        reads_unasked = command.guarded and decision.deferred and analysis.undeclared
         if reads_unasked and not takes_guard(record.program):
             record.unguarded = os.path.basename(record.program)
         # While nothing is pending nobody need know, and configure asks a lot.
-        if guarded and analysis.undeclared and (decision.deferred or self._hazards.deferred):
+        is_needed = decision.deferred or self._hazards.deferred
+        if command.guarded and analysis.undeclared and is_needed:
             environment = build.tools.environment_of(invoke)
             runs = analysis.programs
             if runs is not None:
@@ -121,9 +122,8 @@ class Issuing:
         command.argv = frames.join_strings(os.fsencode(word) for word in argv(keep))
         command.private_texts = tuple(kept)
 
-    def _job(
-        self, command: Command, mode: Mode, operands: Operands, decision: policy.Decision
-    ) -> Job:
+    def _job(self, command: Command, mode: Mode, operands: Operands) -> Job:
+        decision = command.verdict.decision
         return Job(
             command.record.number,
             command.build.id,
@@ -147,15 +147,7 @@ class Issuing:
 
     # ------------------------------------------------------------------ issuing it
 
-    def defer_command(
-        self,
-        command: Command,
-        cwd: str,
-        analysis: Analysis,
-        decision: policy.Decision,
-        out: int = -1,
-        err: int = -1,
-    ) -> None:
+    def defer_command(self, command: Command, cwd: str, out: int = -1, err: int = -1) -> None:
         """Table first, then the answer, then the start: in this order nobody sees a gap.
 
         out, err  descriptors for what it prints; ours now, also when this raises.
@@ -163,7 +155,7 @@ class Issuing:
         environment = command.build.tools.environment_of(command.invoke)
         places = (cwd, temporary_folder(environment, cwd))
         try:
-            analysis = self._resolver.share_outputs(command.build, cwd, analysis)
+            analysis = self._resolver.share_outputs(command.build, cwd, command.analysis)
             self._make_folders(command, cwd, analysis)
             operands, outputs, files = self._resolver.resolve_operands(
                 cwd, analysis, everything=False, places=places
@@ -174,9 +166,8 @@ class Issuing:
             raise
         operands = operands._replace(through=(*operands.through, *self._own_programs(command)))
         outputs = self._write_down(command, outputs, (out, err))
-        command.prints, command.divides = analysis.printed, analysis.divides
         command.elsewhere = self._elsewhere.takes(command, analysis)
-        if command.caught:  # it goes to the shim, or is nothing: who waits for the end gets it
+        if command.verdict.silence_key:  # its shim gets it, or there is nothing
             close_all(out, err)
         elif out >= 0:
             self._output.take_descriptors(command, out, err)
@@ -184,14 +175,12 @@ class Issuing:
         if analysis.rename is not None and not command.is_awaited:
             source, destination = (self._paths.canonical(cwd, path) for path in analysis.rename)
             command.rename = (source, destination)
-        job = self._job(command, Mode.DEFERRED, operands, decision)
+        job = self._job(command, Mode.DEFERRED, operands)
         job.issued_ns = self._resolver.issue_time(outputs, cwd)
         job.dated_ns = self._resolver.output_time(job.issued_ns)
         self._pending.show_newest(job.dated_ns)
         job.urgent = command.is_awaited
-        command.outputs = encoded(outputs)
-        command.makes = tuple(output.name for output in outputs if output.made)
-        command.perhaps = tuple(output.name for output in outputs if output.write.perhaps)
+        command.outputs = outputs_of(outputs)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
         command.record.inputs = self._resolver.inputs_of(cwd, analysis, operands)
         build = command.build
@@ -270,14 +259,12 @@ class Issuing:
                 if stat.S_ISREG(info.st_mode):
                     self._journal.grew(os.readlink(f"/proc/self/fd/{fd}"), info)
 
-    def run_in_place(
-        self, command: Command, cwd: str, analysis: Analysis, decision: policy.Decision
-    ) -> None:
-        analysis = self._resolver.share_outputs(command.build, cwd, analysis)
+    def run_in_place(self, command: Command, cwd: str) -> None:
+        analysis = self._resolver.share_outputs(command.build, cwd, command.analysis)
         operands, outputs, _ = self._resolver.resolve_operands(
-            cwd, analysis, everything=decision.barrier
+            cwd, analysis, everything=command.verdict.decision.barrier
         )
-        job = self._job(command, Mode.FOREGROUND, operands, decision)
+        job = self._job(command, Mode.FOREGROUND, operands)
         if analysis.undeclared:
             job.issued_ns = self._resolver.issue_time([], cwd)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
@@ -332,25 +319,25 @@ class Issuing:
         parts = analysis.split(folder)
         waits = not decision.deferred
         group = Group(folder, terminal_of(invoke, out, err))
-        later = policy.Decision(None, exclusive=decision.exclusive)
+        later = Verdict(policy.Decision(None, exclusive=decision.exclusive))
         for part in parts[:-1] if waits else parts:
             argv = frames.join_strings(os.fsencode(word) for word in part.argv)
             command = self.make_command(build, invoke, argv, cwd, part.analysis, later)
             if waits:
                 command.group = group
-                self.defer_command(command, cwd, part.analysis, later)
+                self.defer_command(command, cwd)
             else:
-                self.defer_command(command, cwd, part.analysis, later, os.dup(out), os.dup(err))
+                self.defer_command(command, cwd, os.dup(out), os.dup(err))
         close_all(out, err)
         if not waits:
             reply.leave(0)
             return
         last = parts[-1]
         argv = frames.join_strings(os.fsencode(word) for word in last.argv)
-        command = self.make_command(build, invoke, argv, cwd, last.analysis, decision)
+        command = self.make_command(build, invoke, argv, cwd, last.analysis, Verdict(decision))
         command.reply = reply
         command.group = group
-        self.run_in_place(command, cwd, last.analysis, decision)
+        self.run_in_place(command, cwd)
 
 
 def _is_made(output: OutputFile) -> bool:

@@ -56,7 +56,8 @@ class Observer:
         """Whether all of a command runs with a guard, by what was seen of its programs so far."""
         if not command.guarded or not takes_guard(os.fsdecode(command.invoke.real)):
             return False
-        if not command.undeclared or command.checked:  # of that it is seen whether it was so
+        analysis = command.analysis
+        if not analysis.undeclared or analysis.checked:  # of that it is seen whether it was so
             return True
         if command.programs is None:
             return self._has_guard.get(_tool_of(command), False)
@@ -132,8 +133,8 @@ class Observer:
             command.record.detail = GIVEN_BACK
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell
             command.record.delay_us = trace.waited_us
-        if command.perhaps:
-            missing = {path for path in command.perhaps if not os.path.lexists(path)}
+        if command.outputs.perhaps:
+            missing = {path for path in command.outputs.perhaps if not os.path.lexists(path)}
             command.record.outputs = tuple(o for o in command.record.outputs if o not in missing)
         command.record.surprises = surprises(trace, job.operands, command.build.promises.promised)
         if not self._learn(job, command, trace):
@@ -152,7 +153,7 @@ class Observer:
     def _learn(self, job: Job, command: Command, trace: Trace) -> bool:
         """Takes in what was seen; returns whether more is known than before."""
         is_new = self._proofs.add_programs(trace.programs, job.issued_ns)
-        if not command.undeclared or trace.given_us:  # then the tool itself was not seen
+        if not command.analysis.undeclared or trace.given_us:  # then the tool itself was not seen
             return is_new
         if command.programs is not None:
             if not trace.whole:

@@ -37,7 +37,7 @@ class Outcome:
         wrong = check_prediction(command, result)
         if wrong:
             return False, self._guessed_wrong(job, command, result, wrong, Reason.MISPREDICTED)
-        if result.ok and command.checked:
+        if result.ok and command.analysis.checked:
             wrong = self._unforetold(job, command, result)
         if wrong:
             command.build.tools.distrust(os.fsdecode(command.invoke.real))
@@ -51,14 +51,14 @@ class Outcome:
         """A job did what was promised."""
         build = command.build
         command.keep_promise(self._journal)
-        is_plain = not command.prints and not command.invoke.is_line
+        is_plain = not command.analysis.printed and not command.invoke.is_line
         if build.undoing.reaches_back and is_plain:  # else nothing is reused
             build.undoing.keep_results(_finished(command, result))
         if command.is_awaited:
-            build.promises.note_success(command.digest)
-            command.verdict = 0
+            build.promises.note_success(command.verdict.failure_key)
+            command.told_status = 0
             self._output.skip_job(command, job.number)  # its shim prints it, behind that place
-        elif command.caught:  # nobody reads it any more; if there is something, it was to be ended
+        elif command.verdict.silence_key:  # nobody reads it any more, and there is nothing
             self._output.skip_job(command, job.number)
         else:
             self._output.print_result(command, job.number, result.out, result.err)
@@ -77,27 +77,29 @@ class Outcome:
         is_own_end = os.WIFSIGNALED(result.wait_status) and not command.signalled
         if is_own_end and not command.is_awaited:
             self.remove_outputs(job, command)  # nobody may come to undo it
-        build.promises.lose_outputs(command.makes)
+        build.promises.lose_outputs(command.outputs.makes)
         promised = not (command.signalled or command.is_awaited or command.group)
         if not promised or build.undoing.journal is None:
             self._output.skip_job(command, job.number)  # else what comes behind is not to be shown
         if command.signalled:  # we ended it ourselves
             if build.undoing.journal is not None and build.undoing.journal.is_incomplete:
-                self._disk.remove(*command.makes)  # else what is older would be believed
+                self._disk.remove(*command.outputs.makes)  # else what is older would be believed
             return False
         output = result.out + result.err
         if command.is_awaited or command.group is not None:
             command.keep_promise(self._journal)  # as it does serially
-        if command.digest:
+        if command.verdict.failure_key:
             build.promises.note_reported(Failure(record, output, why))
         if command.is_awaited:
-            command.verdict = status
+            command.told_status = status
             return False
         if command.group is not None:
             command.group.status = command.group.status or status
             command.group.output.append(output)
             return False
-        build.promises.note_wrong(command.invoke, command.caller, Failure(record, output, why))
+        build.promises.note_wrong(
+            command.invoke, command.verdict.caller, Failure(record, output, why)
+        )
         if build.rules.keep_going or self._make_keeps_going(command):
             command.release_makers(self._journal)
             return False
@@ -126,17 +128,17 @@ class Outcome:
         command.record.state = "failed"
         command.record.reason, command.record.detail = reason.value, why
         self._journal.withdraw(job.number)
-        build.promises.lose_outputs(command.makes)
+        build.promises.lose_outputs(command.outputs.makes)
         if build.undoing.journal is None:
             self._output.skip_job(command, job.number)
         failure = Failure(command.record, result.out + result.err, why)
-        build.promises.note_wrong(command.invoke, command.caller, failure, guessed=True)
+        build.promises.note_wrong(command.invoke, command.verdict.caller, failure, guessed=True)
         build.promises.stop_behind(job)
         return True
 
     def remove_outputs(self, job: Job, command: Command) -> None:
         """What a command has left half-made goes, and comes back if all is undone."""
-        for path in command.makes:
+        for path in command.outputs.makes:
             if command.build.undoing.journal is not None:
                 command.build.undoing.journal.removes(job.number, path)
             self._disk.remove(path)
@@ -146,7 +148,7 @@ class Outcome:
         command.record.state = "cancelled"
         self._journal.withdraw(job.number)
         if job.mode is Mode.DEFERRED:
-            command.build.promises.lose_outputs(command.makes)
+            command.build.promises.lose_outputs(command.outputs.makes)
             self._output.skip_job(command, job.number)
 
     def _make_keeps_going(self, command: Command) -> bool:
@@ -202,11 +204,11 @@ def tell_shim(command: Command, result: Result) -> None:
     Not before nothing is pending of it any more: a make would be told of what was promised, and
     take an older target for a new one that it has to delete.
     """
-    if command.verdict is None:
+    if command.told_status is None:
         return
     reply, command.reply = command.reply, None
     assert reply is not None
-    verdict = command.verdict
+    status = command.told_status
     out = command.said + result.out
-    command.build.promises.tell_driver(command.digest)
-    command.build.replies.answer_driver(lambda: reply.leave(verdict, result.err, out))
+    command.build.promises.tell_driver(command.verdict.failure_key)
+    command.build.replies.answer_driver(lambda: reply.leave(status, result.err, out))

@@ -24,7 +24,7 @@ class JobOutput:
     def take_descriptors(self, command: Command, out: int, err: int) -> None:
         """Keeps the descriptors that a job's output goes to; they are ours now."""
         pairs = [(command.invoke.out, out), (command.invoke.err, err)]
-        if command.prints:
+        if command.analysis.printed:
             os.close(out)
             del pairs[0]
         for sink, given in pairs:
@@ -44,7 +44,7 @@ class JobOutput:
         if not command.sinks:
             return None
         out, err = (self._sinks.descriptor(sink) for sink in (command.sinks[0], command.sinks[-1]))
-        return terminal_of(command.invoke, out, err, printed=command.prints)
+        return terminal_of(command.invoke, out, err, printed=command.analysis.printed)
 
     def give_back_descriptors(self, command: Command) -> None:
         """The job is over: closes its pipes, whose readers wait until all writers are gone."""
@@ -84,7 +84,7 @@ class JobOutput:
             if text and sink in command.log_files:
                 self._sinks.write(sink, text, at_once=True)
             elif text and self._is_new(command, sink, text):
-                before, message, behind = framing.told(text, command.behind)
+                before, message, behind = framing.told(text, command.analysis.behind.encode())
                 if message and not is_named:
                     is_named, message = True, self._head(command, sink) + message
                 begin = self._fresh(command, sink) if message else b""
@@ -122,7 +122,7 @@ class JobOutput:
 
     def _head(self, command: Command, sink: FileId) -> bytes:
         columns = framing.width_of(self._sinks.descriptor(sink))
-        return framing.head(command.main or command.record.words, command.record, columns)
+        return framing.head(command.analysis.main or command.record.words, command.record, columns)
 
     @staticmethod
     def skip_job(command: Command, number: int) -> None:

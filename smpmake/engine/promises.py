@@ -19,7 +19,7 @@ class Misprediction(NamedTuple):
     """A promise that was not kept.
 
     argv     the command's words.
-    caller   see Command.caller.
+    caller   see Verdict.caller.
     failure  how it failed.
     guessed  it did not fail, but was not silent as before (engine/silence), or did something else
              than its words say.

@@ -63,12 +63,12 @@ def check_prediction(command: Command, result: Result) -> str:
     What a caller has waited for is remembered.
     """
     silence = command.build.promises.silence
-    if not command.caught or silence is None or command.signalled:
+    if not command.verdict.silence_key or silence is None or command.signalled:
         return ""
     silent = result.ok and not result.out and not result.err
-    if command.listens:
-        silence.heard(command.caught, silent=silent)
+    if command.verdict.awaits_output:
+        silence.heard(command.verdict.silence_key, silent=silent)
     elif result.ok and not silent and not command.is_awaited:
-        silence.distrust(command.caught)
+        silence.distrust(command.verdict.silence_key)
         return "printed something"
     return ""

@@ -60,7 +60,7 @@ class Order(NamedTuple):
             self.job.dated_ns,
             self.invoke,
             self.argv,
-            command.outputs,
+            command.outputs.encoded,
             merged=self.invoke.out == self.invoke.err,
             journaled=undo is not None and not undo.is_incomplete,
             awaited=command.is_awaited,
@@ -93,7 +93,7 @@ def remembered(order: Order) -> Order:
     command, real = command_of(order.job), os.fsdecode(order.invoke.real)
     environment = command.build.tools.environment_of(command.invoke)
     program = environment.get(variables.RECALL)
-    if program is None or command.prints or not is_remembered(os.path.basename(real)):
+    if program is None or command.analysis.printed or not is_remembered(os.path.basename(real)):
         return order
     first, _, rest = order.argv.partition(b"\0")
     return order._replace(

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from smpmake.capacity.memory import Memory, available
+from smpmake.commands.model import Analysis, Kind
 from smpmake.config import Settings
+from smpmake.decide.policy import Decision
 from smpmake.engine.build import Build
 from smpmake.engine.command import Command
 from smpmake.engine.computer import Chaos
 from smpmake.engine.priority import Priority
+from smpmake.engine.verdict import Verdict
 from smpmake.forecast import Forecast
 from smpmake.history import History
 from smpmake.history.past import of_commands, with_order
@@ -217,9 +220,11 @@ def deferred(count: int) -> list[Job]:
     file = FileId(0, 0)
     invoke = Invoke(0, 0, file, file, "gcc", b"/bin/gcc", b"/", "b", b"gcc\0", b"", b"")
     build = Build("b", Settings(guard=False))
+    meaning, verdict = Analysis(Kind.COMPILE), Verdict(Decision(None))
     return [
-        Job(n, "b", Mode.DEFERRED, Operands(), payload=Command(build, invoke, b"", command(n)))
+        Job(n, "b", Mode.DEFERRED, Operands(), payload=each)
         for n in range(count)
+        for each in [Command(build, invoke, b"", command(n), meaning, verdict)]
     ]
 
 
