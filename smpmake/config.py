@@ -72,7 +72,6 @@ class Settings(NamedTuple):
     remote      how many compiles are on other machines at once; 0: as many as these take.
     chaos       seed of a disorder made on purpose, or None.
     without     causes of stalls that are not waited for (options.CAUSES): for tests alone.
-    record      the file in which the build is recorded (smpmake.recording), "" for none.
     verbosity   -1 quiet, 0 normal, 1 verbose.
     status      format of the status line (SMPMAKE_STATUS), "" for none, None for ours.
     history     whether earlier builds decide the order of the queue.
@@ -102,7 +101,6 @@ class Settings(NamedTuple):
     remote: int = 0
     chaos: int | None = None
     without: tuple[str, ...] = ()
-    record: str = ""
     verbosity: int = 0
     color: str = "auto"
     status: str | None = None

@@ -312,7 +312,6 @@ OPTIONS: Final = (
         servers=False,
     ),
     Option("without", "list", words=("--without",), choices=CAUSES, servers=False),  # for tests
-    Option("record", "text", words=("--record",), metavar="FILE", servers=False),  # CONTRIBUTING.md
     Option(
         "verbose",
         "flag",

@@ -49,29 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         seen[function] += 1
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """What this suite has besides."""
-    parser.addoption(
-        "--recorded",
-        action="store_true",
-        help="record each build that a test runs in its `space`, and replay it when the test is "
-        "over: a difference is an error",
-    )
-
-
 @pytest.fixture
-def space(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Space]:
+def space(tmp_path: Path) -> Iterator[Space]:
     """A folder to build in; the folder stays (pytest keeps the last few), the processes do not."""
-    if pytestconfig.getoption("recorded"):
-        from tests.support.recorded import RecordedSpace
-
-        recorded = RecordedSpace(tmp_path)
-        try:
-            yield recorded
-        finally:
-            recorded.close()
-        recorded.expect_replayed()
-        return
     made = Space(tmp_path)
     try:
         yield made

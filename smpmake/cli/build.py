@@ -139,10 +139,6 @@ def _run(
 def _own_server(
     settings: Settings, slots: int, program: str, stage: SessionSetup | None
 ) -> LocalBackend:
-    if settings.record:
-        from smpmake.recording.backend import RecordedBackend
-
-        return RecordedBackend(settings, slots, program, stage)
     from smpmake.session.local import LocalBackend
 
     return LocalBackend(settings, slots, program, stage)

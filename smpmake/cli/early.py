@@ -37,13 +37,7 @@ def start(given: dict[str, Any], command: list[str]) -> int:
         say("the current folder is gone; running the build plainly")
         return plainly(command)
     settings = settings_of_build(given)
-    ahead = None
-    if settings.record:
-        from smpmake.recording.backend import prepare
-
-        settings = prepare(settings)
-    else:
-        ahead = early_start.begin(command, settings)
+    ahead = early_start.begin(command, settings)
     if ahead is None:
         try:
             from smpmake.cli import build
