@@ -64,32 +64,6 @@ def build(folder: Path, words: list[str], state: str) -> float:
     return time.perf_counter() - before
 
 
-def history(
-    packages: list[tuple[str, str, str, list[str]]],
-    pristine: Place,
-    program: str,
-    rounds: int,
-    row: Row,
-) -> None:
-    """The order of the queue by issue, and by what an earlier build tells."""
-    for name, version, sub, command in packages:
-        state = tempfile.mkdtemp()
-        walls: dict[str, list[float]] = {"--no-history": [], "--history": []}
-        for number in range(rounds + 1):
-            for option, times in walls.items():
-                folder = fresh(pristine(name, version), name) / sub
-                build(folder, [program, "-q", option, *command], state)
-                if number:
-                    times.append(report(folder, program, state)["figures"]["wall"])
-        middle = {option: statistics.median(times) for option, times in walls.items()}
-        row(
-            name,
-            *(f"{middle[o]:.2f} s ({min(t):.2f} to {max(t):.2f})" for o, t in walls.items()),
-            f"{middle['--history'] / middle['--no-history']:.3f}",
-        )
-        shutil.rmtree(state)
-
-
 def simulation(
     packages: list[tuple[str, str, str, list[str]]],
     pristine: Place,
@@ -108,7 +82,7 @@ def simulation(
         for _ in range(rounds):
             for slots, other in ((1, 2), (2, 1)):
                 folder = fresh(pristine(name, version), name) / sub
-                words = [program, "-q", "--no-history", f"-j{slots}", *command]
+                words = [program, "-q", f"-j{slots}", *command]
                 build(folder, words, state)
                 record = History(Path(state) / "smpmake" / "history.db").last()
                 assert record is not None

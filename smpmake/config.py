@@ -74,7 +74,6 @@ class Settings(NamedTuple):
     without     causes of stalls that are not waited for (options.CAUSES): for tests alone.
     verbosity   -1 quiet, 0 normal, 1 verbose.
     status      format of the status line (SMPMAKE_STATUS), "" for none, None for ours.
-    history     whether earlier builds decide the order of the queue.
     memory      bytes that jobs leave free, -1 not to look at memory, None for the usual reserve.
     undo        bytes of older contents kept to undo what a build did, -1 for no undoing at all.
     tools       tools that smpmake does not know by itself ([tools.NAME]), the nearest first.
@@ -104,7 +103,6 @@ class Settings(NamedTuple):
     verbosity: int = 0
     color: str = "auto"
     status: str | None = None
-    history: bool = True
     memory: int | None = None
     undo: int = 1 << 30
     redact: tuple[str, ...] = ()

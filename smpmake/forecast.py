@@ -1,4 +1,4 @@
-"""What earlier builds of a project let us expect of its commands: their order, their memory."""
+"""What earlier builds of a project let us expect of its commands: their time, their memory."""
 
 from __future__ import annotations
 
@@ -12,17 +12,11 @@ from smpmake.records import Past
 class Forecast(NamedTuple):
     """By first output.
 
-    tails   seconds to the build's end (timing.tails).
     sequel  the fullest build's jobs in order of issue: output and seconds.
     """
 
     past: Mapping[str, Past] = MappingProxyType({})
-    tails: Mapping[str, float] = MappingProxyType({})
     sequel: tuple[tuple[str, float], ...] = ()
-
-    def tail(self, output: str) -> float | None:
-        """Seconds that hang on a command; None if it is new."""
-        return self.tails.get(output)
 
     def work(self, output: str) -> float | None:
         """Seconds that a command's work took, of CPU here or on the machine that did it; None if it

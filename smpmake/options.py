@@ -300,17 +300,6 @@ OPTIONS: Final = (
         wanted="a whole number",
         servers=False,
     ),
-    Option(
-        "history",
-        "flag",
-        "Let the times of earlier builds decide which job starts first.",
-        default="--history",
-        words=("--history",),
-        off=("--no-history",),
-        variable="SMPMAKE_HISTORY",
-        key="history",
-        servers=False,
-    ),
     Option("without", "list", words=("--without",), choices=CAUSES, servers=False),  # for tests
     Option(
         "verbose",

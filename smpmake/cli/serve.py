@@ -60,13 +60,11 @@ class Notes:
 
     def past(self) -> Forecast | None:
         """See BuildLog."""
-        if not self._settings.history:
-            return None
         from smpmake.history import History, past
 
         history = History()
         known = past.of_commands(self._record.cwd, history)
-        return past.with_order(known, self._record.cwd, history) if known.past else known
+        return past.with_sequel(known, self._record.cwd, history) if known.past else known
 
     def turn(self) -> None:
         """See BuildLog."""

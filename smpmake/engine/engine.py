@@ -22,13 +22,13 @@ from smpmake.engine.command import command_of
 from smpmake.engine.computer import Computer
 from smpmake.engine.elsewhere import Elsewhere, Here, Nowhere
 from smpmake.engine.execute import Executor
+from smpmake.engine.expectations import Expectations
 from smpmake.engine.intake import Intake
 from smpmake.engine.issuing import Issuing
 from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import Outcome
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Hire
-from smpmake.engine.priority import Priority
 from smpmake.engine.programs import Programs
 from smpmake.engine.replies import Reply
 from smpmake.engine.sinks import Printer
@@ -76,12 +76,12 @@ class Engine:
         disk, clock, processes = computer.disk, computer.clock, computer.processes
         self.builds: dict[str, Build] = {}
         self.printer = Printer()
-        self.priority = Priority(computer.chaos)
+        self.expectations = Expectations()
         self.elsewhere = elsewhere(
             Here(
                 slots,
                 clock.now,
-                self.priority.work_of,
+                self.expectations.work_of,
                 pause=lambda job: self._executor.perform(self.scheduler.pause(job)),
                 resume=lambda job: self._executor.perform(self.scheduler.resume(job)),
                 wake=self._dispatch,
@@ -90,7 +90,7 @@ class Engine:
         )
         self.capacity = Capacity(
             slots,
-            Memory(slots, reserve, self.priority.memory_needed),
+            Memory(slots, reserve, self.expectations.memory_needed),
             tokens,
             disk.folder,
             board,
@@ -99,7 +99,7 @@ class Engine:
             self._dispatch,
             self.elsewhere.waits,
         )
-        self.scheduler = Scheduler(slots, self.priority.rank, self.capacity.room)
+        self.scheduler = Scheduler(slots, computer.chaos.rank, self.capacity.room)
         hazards = self.scheduler.hazards
         self._computer = computer
         self._pending = Pending(hazards, board, str(disk.folder))
@@ -124,7 +124,7 @@ class Engine:
             outcome=Outcome(computer, self._output),
             output=self._output,
             observer=observer,
-            priority=self.priority,
+            expectations=self.expectations,
             capacity=self.capacity,
             elsewhere=self.elsewhere,
         )
@@ -268,11 +268,10 @@ class Engine:
             self._questions.drop_listings()  # no make is left that could be reading a listing
 
     def take_forecast(self, forecast: Forecast) -> None:
-        """Takes in what earlier builds tell: which jobs go first, and how much memory they need."""
-        self.priority.take_forecast(forecast)
+        """Takes in what earlier builds tell: how long jobs take, and how much memory they need."""
+        self.expectations.forecast = forecast
         self.capacity.memory.awaits_forecast = False
-        again = self.scheduler.dispatch if self._computer.chaos.active else self.scheduler.reorder
-        self._executor.perform(again())
+        self._executor.perform(self.scheduler.dispatch())
 
     @property
     def counts(self) -> tuple[int, int, int]:

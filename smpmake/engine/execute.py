@@ -20,11 +20,11 @@ from smpmake.engine.build import Build
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.computer import Computer
 from smpmake.engine.elsewhere import Elsewhere
+from smpmake.engine.expectations import Expectations
 from smpmake.engine.observer import Observer
 from smpmake.engine.outcome import Outcome, former_results, tell_shim
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Hire, describe_exit
-from smpmake.engine.priority import Priority
 from smpmake.engine.worker_requests import remembered, worker_request
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
@@ -55,7 +55,7 @@ class Executor:
         outcome: Outcome,
         output: JobOutput,
         observer: Observer,
-        priority: Priority,
+        expectations: Expectations,
         capacity: Capacity,
         elsewhere: Elsewhere,
     ) -> None:
@@ -70,7 +70,7 @@ class Executor:
         self._outcome = outcome
         self._output = output
         self._observer = observer
-        self._priority = priority
+        self._expectations = expectations
         self._capacity = capacity
         self._elsewhere = elsewhere
         self._running: dict[int, Job] = {}  # by slot
@@ -249,7 +249,7 @@ class Executor:
         self._observer.command_left(job, command)
         self._capacity.ended(job)
         self._pending.job_left(job)
-        self._priority.job_left(job)
+        self._expectations.job_left(job)
         if job.mode is Mode.DEFERRED:
             mates = self._by_caller[command.invoke.parent]
             del mates[job]

@@ -262,13 +262,6 @@ class Scheduler:
         """Looks again: there may be room by now."""
         return self._dispatch([])
 
-    def reorder(self) -> list[Action]:
-        """Ranks have changed, also of what stands in the queues already."""
-        for queue in (self._queue, self._urgent):
-            queue[:] = [(self._rank(job), job.number, job) for _, _, job in queue]
-            heapq.heapify(queue)
-        return self.dispatch()
-
     def _dispatch(self, actions: list[Action]) -> list[Action]:
         """Adds the starts of those for which there is room."""
         passed_over: list[tuple[float, int, Job]] = []

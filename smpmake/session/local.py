@@ -172,10 +172,9 @@ class LocalBackend(Backend):
             self._transcribe(engine.printer, self._stage)
         requests = Requests(engine, self.folder, self._stage.shims)
         self._server = Server(self._listener, engine, requests, engine.build_of)
-        if self._settings.history:
-            engine.capacity.memory.awaits_forecast = True
-            loop = asyncio.get_running_loop()
-            loop.call_later(STARTUP_DELAY, self._begin_to_look_back, loop, cwd)
+        engine.capacity.memory.awaits_forecast = True
+        loop = asyncio.get_running_loop()
+        loop.call_later(STARTUP_DELAY, self._begin_to_look_back, loop, cwd)
 
     def serve_nobody(self) -> None:
         """See Backend."""
@@ -200,7 +199,7 @@ class LocalBackend(Backend):
             known = past.of_commands(cwd, history)
             loop.call_soon_threadsafe(self._expect, known)
             if known.past:
-                known = past.with_order(known, cwd, history)
+                known = past.with_sequel(known, cwd, history)
                 loop.call_soon_threadsafe(self._expect, known)
 
     def _expect(self, known: Forecast) -> None:
@@ -235,7 +234,7 @@ class LocalBackend(Backend):
 
     def sequel(self) -> tuple[tuple[str, float], ...]:
         """See Backend."""
-        return self._engine.priority.forecast.sequel if self._engine else ()
+        return self._engine.expectations.forecast.sequel if self._engine else ()
 
     @property
     def reaches_back(self) -> bool:

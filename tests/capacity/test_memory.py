@@ -14,20 +14,16 @@ from smpmake.config import Settings
 from smpmake.decide.policy import Decision
 from smpmake.engine.build import Build
 from smpmake.engine.command import Command
-from smpmake.engine.computer import Chaos
-from smpmake.engine.priority import Priority
+from smpmake.engine.expectations import Expectations
 from smpmake.engine.verdict import Verdict
 from smpmake.forecast import Forecast
 from smpmake.history import History
-from smpmake.history.past import of_commands, with_order
+from smpmake.history.past import of_commands, with_sequel
 from smpmake.options import parse_size
 from smpmake.protocol.wire import FileId, Invoke
 from smpmake.records import BuildRecord, Past
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Action, Room, Scheduler, Start
-from smpmake.timing.graph import Event, Graph
-from smpmake.timing.graph import Job as Node
-from smpmake.timing.tails import tails
 from tests.support.made import build, command, keep, ran
 from tests.support.space import FIXTURES, SMPMAKE, Space
 
@@ -168,36 +164,7 @@ def test_the_queue_is_ordered_by_rank() -> None:
     assert started(scheduler.finished(first, ok=True, now=1)) == [2]
 
 
-def test_what_is_queued_already_is_ordered_anew() -> None:
-    """What earlier builds tell is known when the first commands have been issued."""
-    known = False
-    scheduler = Scheduler(1, rank=lambda job: -job.number if known else job.number)
-    first, last = job(0), job(3)
-    for each in (first, job(1), job(2), last):
-        scheduler.issue(each, 0)
-    known = True
-    assert started(scheduler.reorder()) == []
-    assert started(scheduler.finished(first, ok=True, now=1)) == [3]
-    assert started(scheduler.finished(last, ok=True, now=2)) == [2]
-
-
 # -------------------------------------------------------------------- what the past tells
-
-
-def test_tails_are_what_hangs_on_a_job() -> None:
-    nodes = {
-        0: Node(0, 1.0, frozenset()),
-        1: Node(1, 5.0, frozenset()),
-        2: Node(2, 2.0, frozenset({0})),
-        3: Node(3, 1.0, frozenset()),
-    }
-    events = (
-        *(Event(0.0, n, frozenset()) for n in (0, 1, 2)),
-        Event(0.0, -1, frozenset({2})),  # the driver waits for 2, then works for 4 s
-        Event(4.0, 3, frozenset()),
-        Event(0.0, -1, frozenset()),
-    )
-    assert tails(Graph(events, nodes, 13.0)) == {0: 8.0, 1: 5.0, 2: 7.0, 3: 1.0}
 
 
 def test_expectations_come_from_the_fullest_build(tmp_path: Path) -> None:
@@ -206,13 +173,13 @@ def test_expectations_come_from_the_fullest_build(tmp_path: Path) -> None:
     keep(path, full)
     keep(path, build(ran(0, 0, 0, 1, max_rss=300)))  # one was rebuilt
     history = History(path)
-    known = with_order(of_commands("/src", history), "/src", history)
+    known = with_sequel(of_commands("/src", history), "/src", history)
     assert (known.memory("/src/0.o"), known.memory("/src/1.o")) == (300, 200)
     assert known.memory("/src/new.o") is None
-    first, second = known.tail("/src/0.o"), known.tail("/src/1.o")
-    assert first is not None
-    assert second is not None
-    assert first < second
+    assert [(output, round(took)) for output, took in known.sequel] == [
+        ("/src/0.o", 2),
+        ("/src/1.o", 9),
+    ]
 
 
 def deferred(count: int) -> list[Job]:
@@ -230,31 +197,18 @@ def deferred(count: int) -> list[Job]:
 
 def test_what_runs_already_needs_what_the_past_says() -> None:
     """The first starts before earlier builds have been looked at."""
-    priority = Priority(Chaos(None))
-    found = Memory(2, 0, priority.memory_needed, free=lambda: GIB)
+    expectations = Expectations()
+    found = Memory(2, 0, expectations.memory_needed, free=lambda: GIB)
     jobs = deferred(2)
     found.awaits_forecast = True
     assert found.fits(jobs[0], alone=True)
     assert not found.fits(jobs[1], alone=False)
     known = {f"/src/{n}.o": Past(1.0, 1.0, 600 * 1024) for n in range(2)}
-    priority.take_forecast(Forecast(known))
+    expectations.forecast = Forecast(known)
     found.awaits_forecast = False
     assert not found.fits(jobs[1], alone=False)
     found.ended(jobs[0])
     assert found.fits(jobs[1], alone=True)
-
-
-def test_only_those_on_which_clearly_more_hangs_go_ahead() -> None:
-    """Of a link of 5 s and compiles of 0.2 s: about as long, new, and two that are longer."""
-    seconds = [0.2, 0.21, 0.19, 0.3, 0.2, 3.0, 1.0]
-    sequel = tuple((f"/src/{n}.o", took) for n, took in enumerate(seconds))
-    known = Forecast(tails={output: 5 + took for output, took in sequel}, sequel=sequel)
-    priority = Priority(Chaos(None))
-    jobs = deferred(len(seconds) + 1)
-    assert sorted(jobs, key=priority.rank) == jobs
-    priority.take_forecast(known)
-    order = [job.number for job in sorted(jobs, key=lambda job: (priority.rank(job), job.number))]
-    assert order == [5, 6, 0, 1, 2, 3, 4, 7]
 
 
 def test_a_broken_history_tells_nothing(tmp_path: Path) -> None:
@@ -262,7 +216,7 @@ def test_a_broken_history_tells_nothing(tmp_path: Path) -> None:
     path.write_bytes(b"no database at all, but long enough to be read as one" * 50)
     history = History(path)
     assert of_commands("/src", history) == Forecast()
-    assert with_order(Forecast(), "/src", history) == Forecast()
+    assert with_sequel(Forecast(), "/src", history) == Forecast()
 
 
 # -------------------------------------------------------------------- with real memory
@@ -335,7 +289,7 @@ def at_once_with_room_for_one(hog: Space, free: int) -> int:
 def test_without_a_history_the_first_ones_tell(hog: Space) -> None:
     """Nothing is known of the first; after it the tool is."""
     reserve = available() - 3 * GIB // 2
-    ended = hog.smpmake("-j2", "--no-history", "--memory", str(reserve), "make")
+    ended = hog.smpmake("-j2", "--memory", str(reserve), "make")
     assert ended.status == 0, ended.err
     spans = sorted((c.started, c.ended) for c in record_of(hog).commands)
     assert spans[2][0] >= min(spans[0][1], spans[1][1])

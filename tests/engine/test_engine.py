@@ -543,7 +543,9 @@ def test_memory_is_looked_at_again_when_nothing_ends(
 ) -> None:
     free = [1 << 30]
     monkeypatch.setattr("smpmake.capacity.memory.Memory._free_now", lambda self: free[0])
-    monkeypatch.setattr("smpmake.engine.priority.Priority.memory_needed", lambda self, job: 1 << 29)
+    monkeypatch.setattr(
+        "smpmake.engine.expectations.Expectations.memory_needed", lambda self, job: 1 << 29
+    )
     bench = Bench(tmp_path, reserve=0)
     bench.write("a.c", "b.c")
     bench.run("gcc -c a.c")

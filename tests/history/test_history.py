@@ -465,7 +465,7 @@ def test_whatever_a_value_is_it_is_no_exception(
                 connection.execute(f"update {table} set {column} = ?", (value,))
             connection.commit()
         history = History(path)
-        past.with_order(past.of_commands("/src", history), "/src", history)
+        past.with_sequel(past.of_commands("/src", history), "/src", history)
         past.calibration(build(ran(0, 0, 1, 2)), history)
         with contextlib.suppress(HistoryError):
             history.heads()

@@ -700,7 +700,7 @@ def test_the_simulation_against_real_runs(space: Space, tmp_path: Path) -> None:
     space.write({"Makefile": f"all: {names}\n%.o: %.c\n\tgcc -c $< -o $@\n"})
     records = {}
     for slots in (1, 2):
-        assert space.smpmake("--no-history", f"-j{slots}", "make").status == 0
+        assert space.smpmake(f"-j{slots}", "make").status == 0
         space.ok("sh", "-c", "rm *.o")
         last = history_of(space).last()
         assert last is not None
