@@ -176,9 +176,9 @@ OPTIONS: Final = (
     Option(
         "memo",
         "choice",
-        "Remember the results of commands, and give them back from the second time on (on), or from"
-        " the third (auto).  check runs every command and says where a"
-        " remembered result is different.",
+        "Remember the results of commands, and give them back from the second time on.  auto waits"
+        " with checks of configure until they come for the second time, on does not.  check runs"
+        " every command and says where a remembered result is different.",
         default="auto",
         words=("--memo",),
         variable="SMPMAKE_MEMO",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -16,6 +17,8 @@ DEFAULT_NAMES: Final = (
 )
 SHOWN: Final = "***"
 _SHORTEST: Final = 6  # a shorter value is no secret, and would be found everywhere
+_REMEMBERED: Final = 4096  # words: a build's commands have most of them in common
+_LONG: Final = 256  # characters of a word that is not remembered
 # From a word's beginning and without going back: arguments of 100 KiB must not hold anybody up.
 _NAME: Final = r"(?<![\w.-])([\w.-]++)="
 _IN_WORD: Final = re.compile(_NAME)
@@ -40,6 +43,7 @@ class Redactor:
         ]
         values.sort(key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, values))) if values else None
+        self._known = functools.lru_cache(_REMEMBERED)(self._looked_through)
 
     def is_secret(self, name: str) -> bool:
         """Whether what has this name is not to be stored."""
@@ -86,6 +90,9 @@ class Redactor:
         return "\0".join(words).encode("utf-8", "surrogateescape")
 
     def _word(self, word: str) -> str:
+        return self._known(word) if len(word) < _LONG else self._looked_through(word)
+
+    def _looked_through(self, word: str) -> str:
         """One word: a secret lasts to its end, whatever quotes and blanks are in it."""
         if "=" in word:
             for found in _IN_WORD.finditer(word):

@@ -11,7 +11,7 @@ import click
 from smpmake import private, units
 from smpmake.session import memo as store
 
-_OFF: Final = "smpmake remembers no results yet: it does when a build runs for the second time."
+_OFF: Final = "smpmake remembers no results yet: the next build will."
 
 
 @click.group(invoke_without_command=True)
@@ -19,7 +19,8 @@ _OFF: Final = "smpmake remembers no results yet: it does when a build runs for t
 def memo(context: click.Context) -> None:
     """Show which results smpmake remembers, and what they saved.
 
-    A build with --memo=on remembers the results of its compiles, links, archives and checks.
+    A build remembers the results of its compiles, links and archives; from the second time on also
+    those of configure's checks.
     """
     if context.invoked_subcommand is None:
         for line in lines(store.folder()):

@@ -115,6 +115,19 @@ def test_a_tree_that_was_checked_out_again(space: Space, name: str) -> None:
     build(space, hits=1)
 
 
+@pytest.mark.parametrize("name", ["a.c", "a.cc"])
+def test_a_tree_of_headers_that_are_included_once(space: Space, name: str) -> None:
+    """Of two names a compiler asks for times if their content is the same; here none is."""
+    space.write({name: '#include "x.h"\n#include "y.h"\n#include "x.h"\nint a = X + Y;\n'})
+    space.write({"x.h": "#pragma once\n#define X 1\n", "y.h": "#pragma once\n#define Y 1\n"})
+    space.write({"Makefile": f"all:\n\tgcc -c {name}\n"})
+    build(space, hits=0)
+    for each in (name, "x.h", "y.h"):
+        os.utime(space.folder / each, (1, 1))
+    (space.folder / "a.o").unlink()
+    build(space, hits=1)
+
+
 def test_an_archive_of_many_objects(space: Space) -> None:
     objects = " ".join(f"{number}.o" for number in range(200))
     space.write({"a.c": "int a;\n", "Makefile": f"l.a:\n\tar rcs $@ {objects}\n"})

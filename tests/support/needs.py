@@ -66,6 +66,7 @@ _WORK = {
     "gdbus-codegen": "gdbus-codegen --help",
     "pod2man": "pod2man --help",
     "cargo": "cargo init -q --vcs none --name one . && cargo build -q --offline",
+    **{f"mkfs.{each}": f"command -v mkfs.{each}" for each in ("xfs", "btrfs")},
     "git": f"git -C '{ROOT}' ls-files --error-unmatch README.md",
 }
 _PACKAGES = {
@@ -80,6 +81,8 @@ _PACKAGES = {
     "pod2man": "perl",
     "protoc": "protobuf-compiler",
     "wayland-scanner": "libwayland-bin",
+    "mkfs.xfs": "xfsprogs",
+    "mkfs.btrfs": "btrfs-progs",
     "git": "git; and this is to be a clone",
 }
 

@@ -37,7 +37,7 @@
 #endif
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
-#define MEMO_FORMAT 5u
+#define MEMO_FORMAT 6u
 #define MEMO_MOST 8u                         /* entries of a question */
 #define MEMO_LARGEST (4u << 20)              /* bytes of a question's file */
 #define MEMO_INLINE 4096u                    /* contents up to here lie in the entry itself */
@@ -163,6 +163,7 @@ struct memo_question {
 	int is_guarded; /* its files are written as the command would write them */
 	int is_as_job;  /* it is asked of a background job, whose standard streams are a worker's */
 	int is_changer; /* it may read what it makes, so that a second run is not the first */
+	int is_young;   /* each command of its program hashes that anew */
 	int is_update;  /* an ar that compares times of members and files (`u`) */
 	size_t named_count;
 	struct memo_named named[MEMO_NAMED];
@@ -218,8 +219,8 @@ void memo_close_way(int fd);
  * it is; -1 where that cannot be told. */
 int memo_leads(const char *path, char folder[PATH_MAX], char room[PATH_MAX]);
 
-/* Whether a command without a result is to run unwatched: its question came for the first time, and
- * results are remembered of those that come again. */
+/* Whether a command without a result that runs in place is to run unwatched: its question came for
+ * the first time, and such results are remembered of those that come again. */
 int memo_waits(const struct memo_question *q, enum memo_why why);
 
 /* An undo journal's part in the giving back: called before a path is made (`was` NULL) or replaced
@@ -274,11 +275,13 @@ static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 
 /* What content has besides its hash. */
 #define MEMO_HAS_CLOCK 1u     /* a text that asks the compiler for the date */
-#define MEMO_HAS_ONCE 2u      /* a text by which times of files matter */
+#define MEMO_HAS_TIMES 2u     /* a text by which times of files matter, or may */
+#define MEMO_HAS_ONCE 128u    /* a text that is included once, or includes others once */
 #define MEMO_HAS_OPERATOR 16u /* the same, if a macro is given that word: */
 #define MEMO_SAYS_ONCE 32u    /* a text that says "once" */
 #define MEMO_HAS_ENVIRON 4u   /* a program or library that names the list of all variables */
 #define MEMO_HAS_LIBIBERTY 8u /* a program or library of gcc or binutils */
+#define MEMO_IS_YOUNG 64u     /* too young to be known by its stamp: each command hashes it anew */
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);
@@ -306,8 +309,9 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
 char *memo_read(const char *path, size_t most, size_t *size, int is_stored);
 /* Whether times are to be trusted where a path is, which is on that device: no other computer
  * changes it. */
-#define MEMO_NEAR_ON_DISK 1
-#define MEMO_NEAR_IN_MEMORY 2 /* they are, but nothing is ever written back */
+#define MEMO_NEAR_IN_MEMORY 1 /* they are, but a mapping that is made later need not change any */
+#define MEMO_NEAR_ON_DISK 2
+#define MEMO_NEAR_BY_LEASE 3 /* and a lease tells who can still change a file (memo/store.c) */
 int memo_near_at(uint64_t device, const char *path);
 /* The same of the folder in which a name is, or is looked for; the path has to stay in memory. */
 int memo_near_above(const char *path);

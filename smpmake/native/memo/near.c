@@ -2,24 +2,42 @@
 #include "memo.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/vfs.h>
 
 #include "base/kernel.h"
 
+/* Whether this kernel is as new as that on which leases on overlayfs were tried. */
+static int is_new_kernel(void)
+{
+	struct utsname name;
+	if (kernel(SYS_uname, &name) != 0)
+		return 0;
+	char *end;
+	long major = strtol(name.release, &end, 10);
+	long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+	return major > 6 || (major == 6 && minor >= 18);
+}
+
 static int near_of(const char *path)
 {
-	/* ext4, XFS, Btrfs, overlayfs, F2FS, ZFS */
-	static const uint64_t types[] = {0xef53,     0x58465342, 0x9123683e,
-	                                 0x794c7630, 0xf2f52010, 0x2fc12fc1};
-	const uint64_t tmpfs = 0x01021994;
+	static const uint64_t leased[] = {0xef53, 0x58465342, 0x9123683e}; /* ext4, XFS, Btrfs */
+	static const uint64_t others[] = {0xf2f52010, 0x2fc12fc1};         /* F2FS, ZFS */
+	const uint64_t tmpfs = 0x01021994, overlayfs = 0x794c7630;
 	struct statfs system;
 	if (kernel(SYS_statfs, path, &system) != 0)
 		return 0;
 	uint64_t type = (uint64_t)(uint32_t)system.f_type;
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (type == types[i])
+	for (size_t i = 0; i < sizeof leased / sizeof *leased; i++)
+		if (type == leased[i])
+			return MEMO_NEAR_BY_LEASE;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (type == others[i])
 			return MEMO_NEAR_ON_DISK;
+	if (type == overlayfs)
+		return is_new_kernel() ? MEMO_NEAR_BY_LEASE : MEMO_NEAR_ON_DISK;
 	return type == tmpfs ? MEMO_NEAR_IN_MEMORY : 0;
 }
 

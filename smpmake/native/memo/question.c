@@ -219,6 +219,7 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 		return MEMO_FRESH;
 	if (memo_content(&q->memo, path, &stamp, hash, &has) != 0)
 		return MEMO_UNREADABLE;
+	q->is_young = (has & MEMO_IS_YOUNG) != 0;
 	add_text(sum, q->program);
 	add_text(sum, path);
 	add(sum, hash, sizeof hash);

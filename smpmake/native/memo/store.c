@@ -36,7 +36,8 @@ struct listed {
 #define DAY (INT64_C(86400) * 1000000000)
 #define NO_DISK 0u /* the major numbers of overlayfs and its like, and of loop devices */
 #define IN_A_FILE 7u
-#define NAMES 1048576u /* bytes of a listing */
+#define NAMES 1048576u                   /* bytes of a listing */
+#define YOUNGEST (INT64_C(20) * 1000000) /* two ticks of the slowest kernel's clock */
 
 int64_t memo_clock(void)
 {
@@ -106,11 +107,16 @@ static int stays(uint64_t device)
 	return device == root.st_dev && major(device) != NO_DISK && major(device) != IN_A_FILE;
 }
 
-int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp)
+static int is_older(const struct memo *memo, const struct memo_stamp *stamp, int64_t than_ns)
 {
 	int may_be_chosen = stamp->changed_ns % 1000000000 == 0; /* no kernel's clock shows that */
-	return stamp->changed_ns < memo->now_ns - memo->settled_ns &&
+	return stamp->changed_ns < memo->now_ns - than_ns &&
 	       (!may_be_chosen || stays(stamp->device));
+}
+
+int memo_is_settled(const struct memo *memo, const struct memo_stamp *stamp)
+{
+	return is_older(memo, stamp, memo->settled_ns);
 }
 
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
@@ -404,6 +410,22 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 	return got == 0 ? 0 : -1;
 }
 
+/* Whether nobody can change a file but by opening it from now on: nobody has it open for writing,
+ * or has a mapping to write by.  A read lease is granted only then.  While it is held an opener is
+ * held up, and its holder gets a signal: one that is ignored.  Only the owner may ask, and root.
+ *
+ * Where this is true a change gives the file other times than it has, if those are older than a
+ * tick: so it does on these, and on overlayfs from this kernel on; before, a mapping there is of
+ * another file than the lease. */
+static int is_final(int fd, const char *path, uint64_t device)
+{
+	int near = memo_near_at(device, path);
+	if (near != MEMO_NEAR_BY_LEASE || kernel(SYS_fcntl, fd, F_SETSIG, SIGURG) != 0 ||
+	    kernel(SYS_fcntl, fd, F_SETLEASE, F_RDLCK) != 0)
+		return 0;
+	return kernel(SYS_fcntl, fd, F_SETLEASE, F_UNLCK) == 0;
+}
+
 int memo_content(const struct memo *memo, const char *path, const struct memo_stamp *stamp,
                  unsigned char hash[SHA256_SIZE], uint32_t *has)
 {
@@ -411,8 +433,9 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	struct memo_stamp now;
 	struct stat info;
 	int64_t at = 0;
-	int may_be_known =
-	    memo_is_settled(memo, stamp) && memo_near_at(stamp->device, path) == MEMO_NEAR_ON_DISK;
+	/* What is known of a younger one was found by a lease. */
+	int may_be_known = is_older(memo, stamp, YOUNGEST) &&
+	                   memo_near_at(stamp->device, path) >= MEMO_NEAR_ON_DISK;
 	int table = may_be_known ? table_of(memo) : -1;
 	memcpy(known.boot, memo->boot, sizeof known.boot);
 	if (table >= 0 && look_up(table, &known, &at) == 0) {
@@ -425,17 +448,21 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 		return -1;
 	int failed = kernel(SYS_fstat, fd, &info) != 0;
 	memo_stamp_of(&info, &now);
-	failed = failed || !memo_same_stamp(&now, stamp) || hash_all(fd, hash, has) != 0 ||
-	         kernel(SYS_fstat, fd, &info) != 0;
+	failed = failed || !memo_same_stamp(&now, stamp);
+	int is_known = !failed && may_be_known &&
+	               (memo_is_settled(memo, stamp) || is_final(fd, path, stamp->device));
+	failed = failed || hash_all(fd, hash, has) != 0 || kernel(SYS_fstat, fd, &info) != 0;
 	memo_stamp_of(&info, &now);
 	failed = failed || !memo_same_stamp(&now, stamp);
 	close(fd);
-	if (!failed && table >= 0) {
+	if (!failed && is_known && table >= 0) {
 		memcpy(known.hash, hash, SHA256_SIZE);
 		known.has = *has;
 		known.sum = sum_of(&known);
 		kernel(SYS_pwrite64, table, &known, sizeof known, at);
 	}
+	if (!is_known)
+		*has |= MEMO_IS_YOUNG;
 	return failed ? -1 : 0;
 }
 

@@ -51,18 +51,19 @@ static int is_on_line(const char *begin, const char *at, const char *word)
 
 /* "#pragma once", "#pragma GCC dependency" and "#import", with whatever blanks they have; a comment
  * may have anything before it. */
-static int is_about_times(const char *begin, const char *text, size_t left)
+static uint32_t about_times(const char *begin, const char *text, size_t left)
 {
 	int once = is_at(text, left, "once"), dependency = is_at(text, left, "dependency");
 	if (!once && !dependency && !is_at(text, left, "import"))
 		return 0;
-	if (is_behind(begin, text, "*/"))
-		return 1;
+	int is_so = is_behind(begin, text, "*/");
 	if (once || dependency)
-		return is_on_line(begin, text, "ragma") ||
-		       is_behind(begin, text, once ? "ragma" : "GCC");
-	return is_behind(begin, text, "#") || is_behind(begin, text, "%:") ||
-	       is_behind(begin, text, "?\?=");
+		is_so = is_so || is_on_line(begin, text, "ragma") ||
+		        is_behind(begin, text, once ? "ragma" : "GCC");
+	else
+		is_so = is_so || is_behind(begin, text, "#") || is_behind(begin, text, "%:") ||
+		        is_behind(begin, text, "?\?=");
+	return !is_so ? 0 : dependency ? MEMO_HAS_TIMES : MEMO_HAS_ONCE;
 }
 
 /* Whether the words around a gap are halves of one of these. */
@@ -136,18 +137,17 @@ static uint32_t words_in(const char *begin, const char *end)
 		case 'o':
 		case 'd':
 		case 'i':
-			if (is_about_times(begin, text, left))
-				has |= MEMO_HAS_ONCE;
+			has |= about_times(begin, text, left);
 			break;
 		case '\\':
 		case '?':
 			if ((*text == '\\' || is_at(text, left, "?\?/")) &&
 			    is_split_by_line(begin, text, end))
-				has |= MEMO_HAS_ONCE;
+				has |= MEMO_HAS_TIMES;
 			break;
 		case '#':
 			if (is_at(text, left, "##") && is_pasted(begin, text, end))
-				has |= MEMO_HAS_ONCE;
+				has |= MEMO_HAS_TIMES;
 			break;
 		default:
 			break;

@@ -230,15 +230,39 @@ static enum memo_why is_still(struct trace *trace, struct look *look, int failed
 	return 0;
 }
 
-/* Whether a compiler may have included a file once: then it compares those of the same time and
- * size.  A word may define a macro that says so (memo/text.c). */
-static int is_once(const struct trace *trace)
+/* Whether two of the files that were read have one content, and are two files. */
+static int has_copies(const struct making *making, size_t first)
+{
+	for (size_t at = first; at < making->size;) {
+		const struct memo_fact *one = (const void *)(making->data + at), *other = one;
+		at += one->size;
+		if (one->kind != MEMO_IS_FILE || !(one->flags & MEMO_IS_READ))
+			continue;
+		for (size_t next = at; next < making->size; next += other->size) {
+			other = (const void *)(making->data + next);
+			if (other->kind == MEMO_IS_FILE && other->flags & MEMO_IS_READ &&
+			    other->group != one->group &&
+			    memcmp(other->hash, one->hash, sizeof one->hash) == 0)
+				return 1;
+		}
+	}
+	return 0;
+}
+
+/* Whether times of files matter.  A compiler that includes a file once takes two of another name
+ * for one if size, time and content are the same: so they matter only where two have one content,
+ * and the entry's facts say that they have it still.  A word may define a macro that asks for times
+ * (memo/text.c). */
+static int is_about_times(const struct trace *trace, const struct making *making, size_t first)
 {
 	const uint32_t both = MEMO_HAS_OPERATOR | MEMO_SAYS_ONCE;
 	for (char *const *words = trace->question->argv; *words != NULL; words++)
 		if (strstr(*words, "_Pra") != NULL || strstr(*words, "##") != NULL)
 			return 1;
-	return trace->has & MEMO_HAS_ONCE || (trace->has & both) == both;
+	if (trace->has & MEMO_HAS_TIMES)
+		return 1;
+	int is_once = trace->has & MEMO_HAS_ONCE || (trace->has & both) == both;
+	return is_once && has_copies(making, first);
 }
 
 /* An archive that is made anew has no members yet with which an update would compare files. */
@@ -627,7 +651,7 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	size_t first = making.size;
 	put_variables(&making, trace, &facts);
 	enum memo_why why = put_facts(&making, trace, &facts);
-	if (is_once(trace) || is_update(trace))
+	if (is_about_times(trace, &making, first) || is_update(trace))
 		note_times(&making, first);
 	if (why == 0)
 		why = put_outputs(&making, trace, &facts, &outputs, 0);
