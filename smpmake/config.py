@@ -28,15 +28,16 @@ _TOLD: Final = tuple(
     for option in OPTIONS
     if option.name
     not in (
-        *("verbose", "quiet", "color", "idle", "redact", "history_size"),
+        *("verbose", "quiet", "color", "idle", "redact", "history_size", "memo_size"),
         *("memo_remote", "memo_push"),  # an address may have a password
     )
 )
 #: What a pyproject.toml cannot set: the package may be a stranger's, and these say where commands
 #: run, and which commands are believed.
 _NOT_OF_PACKAGES: Final = ("engine", "remote", "tools")
-#: What no file of a project can set, as whoever wrote it would be believed what results are.
-_OF_USERS: Final = ("memo-remote", "memo-push")
+#: What no file of a project can set: whoever wrote it would be believed what results are, or would
+#: have others' forgotten.
+_OF_USERS: Final = ("memo-remote", "memo-push", "memo-size")
 _TABLE: Final = b"smpmake"
 _NEAR: Final = 0.65  # how much of an unknown key a known one must have to be suggested
 
@@ -94,6 +95,7 @@ class Settings(NamedTuple):
     output: str = "live"
     recipes: str = "understood"
     memo: str = "auto"
+    memo_size: int = 5120
     memo_remote: str = "off"
     memo_push: bool = False
     engine: str = "local"

@@ -187,6 +187,20 @@ OPTIONS: Final = (
         servers=False,
     ),
     Option(
+        "memo_size",
+        "number",
+        "Let remembered results take up to so many MiB of the disk.  What no build has used for"
+        " longest goes first.",
+        default="5120",
+        words=("--memo-size",),
+        variable="SMPMAKE_MEMO_SIZE",
+        key="memo-size",
+        metavar="MIB",
+        least=1,
+        wanted="a number of MiB, at least 1",
+        servers=False,
+    ),
+    Option(
         "memo_remote",
         "text",
         "Also ask the server at URL for results that other machines remember, as with --memo=on."

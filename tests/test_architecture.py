@@ -185,7 +185,8 @@ OTHER_MEANINGS = {
     "protocol/layout.py": {"size"},  # a field
     "native/guard/view/peers.c": {"sccache", "distcc", "icecc"},  # in names of sockets
     "cli/shims.py": {"install"},
-    "options.py": {"distcc", "history-size"},
+    "config.py": {"memo-size"},
+    "options.py": {"distcc", "history-size", "memo-size"},
     "cluster/compilers.py": {"as"},
     "cluster/discovery.py": {"distcc", "icecc"},
     "cluster/distcc.py": {"distcc"},

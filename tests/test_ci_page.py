@@ -22,6 +22,7 @@ _USE = """\
 cd project
 smpmake --output-sync=serial make
 smpmake report --fail-under 1.3
+smpmake memo trim 6
 smpmake report --html report.html
 test -x p && test -s report.html
 """

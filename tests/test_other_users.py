@@ -206,7 +206,7 @@ def believes_services(root: Path) -> bool:
 def store(root: Path) -> Path:
     session = root / "tmp" / "session"
     session.mkdir(exist_ok=True)
-    memo.prepare("on", session)
+    memo.prepare("on", session, 1 << 30)
     return memo.folder() / "counts.json"
 
 
@@ -219,7 +219,7 @@ def forge_counts(path: Path) -> None:
 def believes_counts(root: Path) -> bool:
     session = root / "tmp" / "session"
     (session / memo.TOLD).write_text("h 1\n")
-    memo.settle(session)
+    memo.settle(session, 1 << 30)
     counts = memo.folder() / "counts.json"
     return counts.exists() and counts.lstat().st_uid != ANOTHER and is_hers(counts)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -9,6 +11,8 @@ from typing import Any, Final
 import click
 
 from smpmake import private, units
+from smpmake.cli.settings import settings_from
+from smpmake.options import BY_NAME
 from smpmake.session import memo as store
 
 _OFF: Final = "smpmake remembers no results yet: the next build will."
@@ -23,19 +27,39 @@ def memo(context: click.Context) -> None:
     those of configure's checks.
     """
     if context.invoked_subcommand is None:
-        for line in lines(store.folder()):
+        for line in lines(store.folder(), _most_bytes()):
             click.echo(line)
+
+
+@memo.command()
+@click.argument("hours", type=click.FloatRange(min=0), default=24.0)
+def trim(hours: float) -> None:
+    """Forget the results that no build has used for HOURS (24).
+
+    A CI job says this before it saves its cache: the cache then holds what its last builds used.
+    """
+    since = time.time_ns() - int(hours * 3600 * 1e9)
+    click.echo(_forgotten(store.trim(store.folder(), since)))
 
 
 @memo.command()
 def clear() -> None:
     """Forget all results.  Builds that are running remember anew."""
-    count = store.clear(store.folder())
-    click.echo(f"smpmake has forgotten {count} {'command' if count == 1 else 'commands'}.")
+    click.echo(_forgotten(store.clear(store.folder())))
 
 
-def lines(folder: Path) -> Iterator[str]:
-    """What the user is shown of a store."""
+def _forgotten(count: int) -> str:
+    return f"smpmake has forgotten {count} {'command' if count == 1 else 'commands'}."
+
+
+def _most_bytes() -> int:
+    option = BY_NAME["memo_size"]
+    said = os.environ.get(option.variable)
+    return settings_from({option.name: option.from_text(said)} if said else {}).memo_size << 20
+
+
+def lines(folder: Path, most: int) -> Iterator[str]:
+    """What the user is shown of a store that may take so many bytes."""
     files = list(store.files_of(folder))
     if fault := private.fault_of(folder, private.ANOTHER_CACHE):
         yield f"smpmake remembers no results: {fault}"
@@ -48,7 +72,7 @@ def lines(folder: Path) -> Iterator[str]:
     counts = store.counts_of(folder)
     last, days = counts["last"], counts["days"].values()
     yield f"store      {folder}"
-    yield f"size       {units.size(size)}, of at most {units.size(store.MOST_BYTES)}"
+    yield f"size       {units.size(size)}, of at most {units.size(most)}"
     yield f"commands   {commands}"
     ran = sum(last.get("misses", {}).values())
     yield (

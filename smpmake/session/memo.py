@@ -10,7 +10,7 @@ import os
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 #: The session's file to which shims append a line for each command.
 TOLD: Final = "memo"
-MOST_BYTES: Final = 5 << 30
 _COUNTS: Final = "counts.json"
 _STORED: Final = "stored"  # of a session: as long as all that it has stored (native/memo/store.c)
 #: What has numbers of its own in it.
@@ -105,8 +104,9 @@ def folder() -> Path:
     return folders.cache() / "memo"
 
 
-def prepare(mode: str, session: Path) -> dict[str, str]:
-    """The variables by which a session's shims remember; none where there can be no store."""
+def prepare(mode: str, session: Path, most: int) -> dict[str, str]:
+    """The variables by which a session's shims remember, up to so many bytes; none where there can
+    be no store."""
     began = time.time_ns()
     try:
         store = folder()
@@ -124,7 +124,7 @@ def prepare(mode: str, session: Path) -> dict[str, str]:
         return {}
     build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {
-        variables.MEMO: f"{mode}:{began}:{_settled_ns()}:{build}:{store}",
+        variables.MEMO: f"{mode}:{began}:{_settled_ns()}:{most}:{build}:{store}",
         variables.MEMORUN: program,
         variables.RECALL: recall,
     }
@@ -203,9 +203,10 @@ def savings(told: Told) -> Iterator[str]:
 # ---------------------------------------------------------------------- the store
 
 
-def settle(session: Path, exchanged: Exchanged | None = None) -> None:
+def settle(session: Path, most: int, exchanged: Exchanged | None = None) -> None:
     """At a session's end: counts what it has saved, and makes room in the store.
 
+    most       bytes that it may take.
     exchanged  with a server, if the session had one.
     """
     told = told_in(session)
@@ -219,8 +220,8 @@ def settle(session: Path, exchanged: Exchanged | None = None) -> None:
             added = session / _STORED
             counts["bytes"] += added.stat().st_size if added.exists() else 0
             # To look at all of a large store takes a second.
-            if counts["bytes"] > MOST_BYTES or str(today) not in counts["days"]:
-                counts["bytes"] = clean(folder(), MOST_BYTES)
+            if counts["bytes"] > most or str(today) not in counts["days"]:
+                counts["bytes"] = clean(folder(), most)
         _count(store, counts, today, told, exchanged)
 
 
@@ -343,12 +344,29 @@ def _clean(own: Path, most: int) -> int:
 
 def clear(store: Path) -> int:
     """Forgets everything; returns how many results those were."""
-    entries = 0
     with contextlib.suppress(OSError), _own(store) as own:
-        for path, _ in list(_files_in(own)):
-            entries += path.parent.parent.name == "q"
-            with contextlib.suppress(OSError):
-                path.unlink()
+        entries = _remove(path for path, _ in list(_files_in(own)))
         for kind in _KINDS:
             remove_tree(own / kind)
+        return entries
+    return 0
+
+
+def trim(store: Path, since_ns: int) -> int:
+    """Forgets what no build has used since then (wall clock); returns how many results those were.
+
+    That something was used is noted again when ten minutes have passed.
+    """
+    with contextlib.suppress(OSError), _own(store) as own:
+        return _remove(path for path, info in list(_files_in(own)) if info.st_mtime_ns < since_ns)
+    return 0
+
+
+def _remove(paths: Iterable[Path]) -> int:
+    """Returns how many of them were results."""
+    entries = 0
+    for path in paths:
+        entries += path.parent.parent.name == "q"
+        with contextlib.suppress(OSError):
+            path.unlink()
     return entries

@@ -34,7 +34,7 @@ class SetupOptions(NamedTuple):
     budget     bytes of older contents that may be kept; below 0: nothing is to be undone.
     described  what the names of tools match that the configuration has besides.
     output     whether the driver writes into a pipe (`SessionSetup.pipe` is its other end).
-    memo       whether results are remembered (config.Settings).
+    memo       whether results are remembered (config.Settings), and how many bytes of them.
     remote     the address of a server that has some, if it is to be asked.
     pushes     whether it is to get some.
     """
@@ -44,6 +44,7 @@ class SetupOptions(NamedTuple):
     described: tuple[str, ...] = ()
     output: bool = False
     memo: str = "auto"
+    memo_bytes: int = 5 << 30
     remote: str = ""
     pushes: bool = False
 
@@ -63,6 +64,7 @@ def setup_options(settings: "Settings") -> SetupOptions:
         described,
         settings.output == "serial",
         "on" if shares else settings.memo,
+        settings.memo_size << 20,
         settings.memo_remote if shares else "",
         settings.memo_push,
     )
@@ -85,6 +87,7 @@ class SessionSetup:
         self.output: int | None = None
         self.doubt = self.alone = ""
         self._remembers = terms.memo != "off"
+        self._memo_bytes = terms.memo_bytes
         self._remote: Remote | None = None
         self.jobserver: JobServer | None = None
         self._board: Scoreboard | None = None
@@ -120,7 +123,7 @@ class SessionSetup:
             if terms.memo != "off":
                 from smpmake.session import memo
 
-                self.environment.update(memo.prepare(terms.memo, path))
+                self.environment.update(memo.prepare(terms.memo, path, terms.memo_bytes))
                 if terms.remote:
                     self._remote = memo.begin_remote(terms.remote, path, pushes=terms.pushes)
             # A ninja runs several commands at once whatever we say; it is to ask for each.
@@ -177,7 +180,8 @@ class SessionSetup:
         if self._remembers:
             from smpmake.session import memo
 
-            memo.settle(self.path, self._remote.close() if self._remote is not None else None)
+            exchanged = self._remote.close() if self._remote is not None else None
+            memo.settle(self.path, self._memo_bytes, exchanged)
         for notice in self._remote.notices() if self._remote is not None else ():
             say(notice)
         if to_keeper:

@@ -149,7 +149,7 @@ def test_the_same_smpmake_asks_the_same(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
     def build() -> str:
-        return memo.prepare("on", tmp_path)[variables.MEMO].split(":")[3]
+        return memo.prepare("on", tmp_path, 1 << 30)[variables.MEMO].split(":")[4]
 
     first = build()
     os.utime(program, (1, 1))

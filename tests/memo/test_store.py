@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,7 @@ from smpmake.session import memo
 from tests.support import needs
 from tests.support.remembered import (
     BOOT,
+    MOST_BYTES,
     STATUS,
     Ran,
     Remembered,
@@ -25,6 +27,7 @@ from tests.support.remembered import (
     forge,
     settle,
 )
+from tests.support.space import Space
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
 BIG: Final = f"int a[2000] = {{{','.join(map(str, range(2000)))}}};\n"
@@ -244,12 +247,12 @@ def test_one_build_does_not_store_without_end(remembered: Remembered) -> None:
     counted = remembered.session / "stored"
     stored = sum(info.st_size for path, info in memo.files_of(remembered.store))
     assert 0 < counted.stat().st_size <= stored
-    os.truncate(counted, memo.MOST_BYTES - 100)
+    os.truncate(counted, MOST_BYTES - 100)
     (remembered.folder / "conftest.c").write_text("int b;\n")
     settle(remembered.folder)
     again(remembered)
     assert remembered.told.unkept == {layout.MEMO_LARGE: 1}
-    assert counted.stat().st_size == memo.MOST_BYTES - 100
+    assert counted.stat().st_size == MOST_BYTES - 100
 
 
 def test_after_a_boot_contents_are_compared(remembered: Remembered) -> None:
@@ -399,10 +402,15 @@ def test_counts_that_are_none(
         os.mkfifo(counts)
     else:
         counts.write_text(text)
-    assert any(line.startswith("last week") for line in cli_memo.lines(remembered.store))
+    assert any(
+        line.startswith("last week") for line in cli_memo.lines(remembered.store, MOST_BYTES)
+    )
     (remembered.session / memo.TOLD).write_text("h 5\n")
-    memo.settle(remembered.session)
-    assert any(line.startswith("last build 1 results") for line in cli_memo.lines(remembered.store))
+    memo.settle(remembered.session, MOST_BYTES)
+    assert any(
+        line.startswith("last build 1 results")
+        for line in cli_memo.lines(remembered.store, MOST_BYTES)
+    )
 
 
 def test_a_store_is_looked_through_when_it_may_be_full(
@@ -420,11 +428,11 @@ def test_a_store_is_looked_through_when_it_may_be_full(
     remembered.store.mkdir(exist_ok=True)
     (remembered.session / memo.TOLD).write_text("s\n")
     for _ in range(3):
-        memo.settle(remembered.session)
+        memo.settle(remembered.session, MOST_BYTES)
     assert len(looked) == 1
-    os.truncate(_file(remembered.session / "stored"), memo.MOST_BYTES // 2)
+    os.truncate(_file(remembered.session / "stored"), MOST_BYTES // 2)
     for expected in (1, 2, 2):
-        memo.settle(remembered.session)
+        memo.settle(remembered.session, MOST_BYTES)
         assert len(looked) == expected
 
 
@@ -450,6 +458,39 @@ def test_what_is_used_is_young_again(remembered: Remembered) -> None:
     assert remembered.told.hits == 1
     assert len(used) == 2
     assert all(path.stat().st_mtime > 0 for path in used)
+
+
+def test_what_no_build_has_used_is_trimmed(remembered: Remembered) -> None:
+    """What a build uses is noted again when that is ten minutes ago."""
+    fill(remembered, BIG)
+    files = [path for path, _ in memo.files_of(remembered.store)]
+    for path in files:
+        os.utime(path, (0, 0))
+    before = time.time_ns()
+    again(remembered)
+    (remembered.folder / "conftest.c").write_text("int other;\n")
+    again(remembered)
+    others = [path for path, _ in memo.files_of(remembered.store) if path not in files]
+    for path in others:
+        os.utime(path, (0, 0))
+    assert memo.trim(remembered.store, before - 10**9) == 1
+    assert not any(path.exists() for path in others)
+    (remembered.folder / "conftest.c").write_text(BIG)
+    again(remembered)
+    assert remembered.told.hits == 2, remembered.told
+
+
+def test_a_store_has_a_size(space: Space) -> None:
+    """The user's: by an option or a variable, or in a file of his own; not in a project's."""
+    space.write({"a.c": "int a;\n", "Makefile": "a.o:\n\tgcc -c a.c\n"})
+    space.environment["SMPMAKE_MEMO_SIZE"] = "7"
+    assert space.smpmake("make").status == 0
+    assert "of at most 7 MiB" in space.smpmake("memo").out
+    assert "forgotten 0 commands" in space.smpmake("memo", "trim").out
+    assert "forgotten 1 command." in space.smpmake("memo", "trim", "0").out
+    space.write({".smpmake.toml": "memo-size = 1\n"})
+    said = space.smpmake("make")
+    assert "memo-size" in said.err
 
 
 def test_the_oldest_go_first(remembered: Remembered) -> None:

@@ -21,6 +21,8 @@ from tests.support.space import Space
 
 #: Past this a file is no longer young for smpmake (MEMO_TICK), ns.
 _YOUNG: Final = 20_000_000
+#: What a store may take.
+MOST_BYTES: Final = 5 << 30
 _WORD: Final = 1 << 64
 
 
@@ -88,7 +90,7 @@ class Remembered:
             variables.SOCKET: f"{self.session}/socket",
             variables.BOARD: f"{self.session}/board",
             variables.BUILD: "main",
-            variables.MEMO: f"{mode}:{time.time_ns()}:60000000000:tests:{self.store}",
+            variables.MEMO: f"{mode}:{time.time_ns()}:60000000000:{MOST_BYTES}:tests:{self.store}",
             variables.MEMORUN: native.program("memo"),
         }
         if guarded:

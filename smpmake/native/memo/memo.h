@@ -38,11 +38,10 @@
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
 #define MEMO_FORMAT 6u
-#define MEMO_MOST 8u                         /* entries of a question */
-#define MEMO_LARGEST (4u << 20)              /* bytes of a question's file */
-#define MEMO_INLINE 4096u                    /* contents up to here lie in the entry itself */
-#define MEMO_MOST_BYTES UINT64_C(5368709120) /* that one build adds; as in session/memo.py */
-#define MEMO_LEFT_FREE UINT64_C(4294967296)  /* of its file system, or else a tenth of that */
+#define MEMO_MOST 8u                        /* entries of a question */
+#define MEMO_LARGEST (4u << 20)             /* bytes of a question's file */
+#define MEMO_INLINE 4096u                   /* contents up to here lie in the entry itself */
+#define MEMO_LEFT_FREE UINT64_C(4294967296) /* of its file system, or else a tenth of that */
 #define MEMO_NAMED 512     /* files that words may name: the objects of a large program */
 #define MEMO_TICK 12000000 /* ns: three ticks of the slowest usual kernel */
 
@@ -130,7 +129,8 @@ struct memo {
 	/* A stamp is believed of a file as old.  Who has a file mapped may write to it for as long
 	 * without a new time: until the kernel has written the page back (session/memo.py). */
 	int64_t settled_ns;
-	const char *build; /* smpmake's own */
+	uint64_t most_bytes; /* of results that one build may add */
+	const char *build;   /* smpmake's own */
 	size_t build_size;
 	const char *folder;  /* the store */
 	const char *session; /* the session's folder, "" for none */
@@ -173,7 +173,7 @@ struct memo_question {
 char **memo_words(const char *told, const char *session, const char *known, const char *program,
                   char *const *argv);
 
-/* What OURS "MEMO" says, "MODE:BEGAN:SETTLED:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" and OURS
+/* What OURS "MEMO" says, "MODE:BEGAN:SETTLED:MOST:BUILD:FOLDER"; 0 or -1.  OURS "MEMORUN" and OURS
  * "RECALL" are where trace/run.c's and recall/recall.c's programs are. */
 int memo_open(struct memo *memo, const char *told, const char *session);
 

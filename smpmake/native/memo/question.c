@@ -44,6 +44,10 @@ int memo_open(struct memo *memo, const char *told, const char *session)
 		return -1;
 	memo->settled_ns = (int64_t)strtoul(end + 1, NULL, 10);
 	end = strchrnul(end + 1, ':');
+	if (*end == '\0')
+		return -1;
+	memo->most_bytes = strtoul(end + 1, NULL, 10);
+	end = strchrnul(end + 1, ':');
 	memo->build = *end != '\0' ? end + 1 : end;
 	end = strchrnul(memo->build, ':');
 	memo->build_size = (size_t)(end - memo->build);

@@ -33,7 +33,7 @@ struct listed {
 #define SLOTS 4u /* of a bucket */
 #define TAG_BUCKETS 8192u
 #define TAGS 8u /* of a bucket: questions that came once */
-#define DAY (INT64_C(86400) * 1000000000)
+#define USED_AGAIN (INT64_C(600) * 1000000000)
 #define NO_DISK 0u /* the major numbers of overlayfs and its like, and of loop devices */
 #define IN_A_FILE 7u
 #define NAMES 1048576u                   /* bytes of a listing */
@@ -137,11 +137,11 @@ char *memo_place(const struct memo *memo, char letter, const unsigned char hash[
 	return room;
 }
 
-/* What was not used for longest goes first; a day is exact enough. */
+/* What was not used for longest goes first; ten minutes are exact enough. */
 static void note_use(int fd, const struct stat *info)
 {
 	int64_t used_ns = (int64_t)info->st_mtim.tv_sec * 1000000000;
-	if (used_ns < memo_clock() - DAY)
+	if (used_ns < memo_clock() - USED_AGAIN)
 		kernel(SYS_utimensat, fd, NULL, NULL, 0);
 }
 
@@ -202,7 +202,7 @@ static int is_too_much(const struct memo *memo, size_t size)
 	if (fd < 0)
 		return 1;
 	int failed = kernel(SYS_fstat, fd, &info) != 0 ||
-	             (uint64_t)info.st_size + size > MEMO_MOST_BYTES ||
+	             (uint64_t)info.st_size + size > memo->most_bytes ||
 	             kernel(SYS_ftruncate, fd, info.st_size + (off_t)size) != 0;
 	close(fd);
 	return failed;
