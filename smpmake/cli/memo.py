@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -83,7 +84,7 @@ def lines(folder: Path, most: int) -> Iterator[str]:
         yield from _of_server(last["remote"])
     hits, saved_us = (sum(each) for each in zip(*days, strict=True)) if days else (0, 0)
     yield f"last week  {hits} results given back, {units.seconds(saved_us / 1e6)} saved"
-    yield from _reasons("run because", last.get("misses", {}))
+    yield from _reasons("run because", last.get("misses", {}), last.get("examples", {}))
     yield from _reasons("not kept because", last.get("unkept", {}))
 
 
@@ -101,8 +102,11 @@ def _of_server(counts: Mapping[str, int]) -> Iterator[str]:
         )
 
 
-def _reasons(head: str, counts: Mapping[str, Any]) -> Iterator[str]:
+def _reasons(
+    head: str, counts: Mapping[str, Any], examples: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[str]:
     """The most frequent first."""
     for number, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
         why = store.SENTENCES.get(int(number) if number.isdecimal() else 0, "of a newer reason")
-        yield f"  {count:6} {head} {why}"
+        example = f" ({units.printable(examples[number])})" if number in examples else ""
+        yield f"  {count:6} {head} {why}{example}"

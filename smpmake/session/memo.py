@@ -85,6 +85,7 @@ class Told:
     hits, saved_us  results given back, and the CPU time that they took when they were made.
     remote   those of them that another machine had made.
     misses   commands that ran, by reason; `unkept` those whose results are not remembered.
+    examples  by reason, what was not as it was for the first of them.
     stored   how many results are remembered now; `same` those that --memo=check found unchanged.
     differences  of the others: the command, what is different, an input that may explain it.
     """
@@ -93,6 +94,7 @@ class Told:
         self.hits = self.saved_us = self.remote = self.stored = self.same = 0
         self.misses: Counter[int] = Counter()
         self.unkept: Counter[int] = Counter()
+        self.examples: dict[int, str] = {}
         self.differences: list[tuple[str, str, str]] = []
 
     def __repr__(self) -> str:
@@ -164,6 +166,9 @@ def told_in(session: Path) -> Told:
             told.saved_us += int(rest)
         elif letter == "m" and rest.isdigit():
             told.misses[int(rest)] += 1
+        elif letter == "e" and rest.partition(" ")[0].isdigit():
+            number, _, name = rest.partition(" ")
+            told.examples.setdefault(int(number), name)
         elif letter == "r" and rest.isdigit():
             told.remote += 1
             if int(rest):  # the miss that was told before
@@ -240,6 +245,7 @@ def _count(
         "saved_us": told.saved_us,
         "misses": {str(why): count for why, count in told.misses.items() if count > 0},
         "unkept": {str(why): count for why, count in told.unkept.items()},
+        "examples": {str(why): name for why, name in told.examples.items()},
     }
     if exchanged is not None:
         counts["last"]["remote"] = {"hits": told.remote, **exchanged.document()}
@@ -263,7 +269,11 @@ def counts_of(store: Path) -> dict[str, Any]:
             last, days = found["last"], found["days"].items()
             return {
                 "last": {
-                    name: _numbers(value) if name in _GROUPS else _number(value)
+                    name: _texts(value)
+                    if name == "examples"
+                    else _numbers(value)
+                    if name in _GROUPS
+                    else _number(value)
                     for name, value in last.items()
                 },
                 "days": {str(int(day)): (_number(hits), _number(us)) for day, (hits, us) in days},
@@ -274,6 +284,10 @@ def counts_of(store: Path) -> dict[str, Any]:
 
 def _numbers(found: dict[str, Any]) -> Counter[str]:
     return Counter({name: _number(number) for name, number in found.items()})
+
+
+def _texts(found: dict[str, Any]) -> dict[str, str]:
+    return {name: str(text) for name, text in found.items()}
 
 
 def _number(found: Any) -> int:

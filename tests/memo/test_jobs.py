@@ -115,6 +115,22 @@ def test_a_tree_that_was_checked_out_again(space: Space, name: str) -> None:
     build(space, hits=1)
 
 
+READS = "a.o:\n\tgcc -c a.c -Iy\n"
+
+
+def test_what_is_not_as_it_was_is_named(space: Space) -> None:
+    space.write({"a.c": '#include "x.h"\n', "y/x.h": "", "Makefile": READS})
+    build(space, hits=0)
+    space.ok("rm", "a.o")
+    space.write({"x.h": ""})
+    build(space, hits=0)
+    assert "a file is there now that was not (x.h)\n" in space.smpmake("memo").out
+    space.ok("rm", "a.o", "x.h")
+    space.environment["CPATH"] = "z"
+    build(space, hits=0)
+    assert "(CPATH)\n" in space.smpmake("memo").out
+
+
 @pytest.mark.parametrize("name", ["a.c", "a.cc"])
 def test_a_tree_of_headers_that_are_included_once(space: Space, name: str) -> None:
     """Of two names a compiler asks for times if their content is the same; here none is."""
@@ -152,6 +168,7 @@ def test_a_folder_that_is_called_as_an_open_files_number_is(space: Space) -> Non
 def test_a_header_has_changed(warm: Space) -> None:
     warm.write({"second/x.h": "#define X 2\n"})
     build(warm, hits=2)  # of one.c and two.c
+    assert "a file that it reads has changed (second/x.h)\n" in warm.smpmake("memo").out
     warm.ok("make", "clean")
     build(warm, hits=COMMANDS)
     warm.ok("make", "clean")

@@ -11,10 +11,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *copy = stored(data, size);
 	const struct memo_entry *entry;
+	const char *what = NULL;
 	size_t at = sizeof(struct memo_head);
 	if (memo_is_of_question(&question, MEMO_SOME_VARIABLES, copy, size))
 		while ((entry = memo_next_entry(copy, size, &at)) != NULL) {
-			doubt_of_entry(&question, entry);
+			doubt_of_entry(&question, entry, &what);
 			const struct memo_output *output = memo_outputs(entry);
 			if (output == NULL)
 				continue;

@@ -231,7 +231,9 @@ int memo_is_former(const struct memo_entry *entry, const struct memo_output *out
 	       info->st_gid == (gid_t)kernel(SYS_getegid);
 }
 
-static enum memo_why doubt_of_entry(const struct memo_question *q, const struct memo_entry *entry)
+/* `*what`: the path or variable that is not as it was. */
+static enum memo_why doubt_of_entry(const struct memo_question *q, const struct memo_entry *entry,
+                                    const char **what)
 {
 	static struct groups groups;
 	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
@@ -243,6 +245,7 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 	groups.count = 0;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
 		int was_there = (output->flags & MEMO_WAS_THERE) != 0;
+		*what = (const char *)(output + 1);
 		if (!memo_is_former(entry, output, &info) ||
 		    (output->flags & MEMO_IN_PLACE && !q->is_guarded))
 			return MEMO_OUTPUT;
@@ -251,8 +254,10 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 		    !is_grouped(&groups, GROUPS + i, &info))
 			return MEMO_OUTPUT;
 	}
-	for (uint32_t i = 0; i < entry->facts && why == 0; i++, fact = MEMO_NEXT(fact))
+	for (uint32_t i = 0; i < entry->facts && why == 0; i++, fact = MEMO_NEXT(fact)) {
+		*what = (const char *)(fact + 1);
 		why = doubt(q, entry, fact, &groups);
+	}
 	return why;
 }
 
@@ -292,9 +297,10 @@ struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at)
 	return entry;
 }
 
-static const struct memo_entry *find_in(const struct memo_question *q, enum memo_scope scope,
+static const struct memo_entry *find_in(struct memo_question *q, enum memo_scope scope,
                                         uint64_t check, enum memo_why *why)
 {
+	const char *what = NULL;
 	const struct memo_entry *entry;
 	size_t size, at = sizeof(struct memo_head);
 	int is_newest = 1;
@@ -306,13 +312,15 @@ static const struct memo_entry *find_in(const struct memo_question *q, enum memo
 	if (!memo_is_of_question(q, scope, data, size))
 		return NULL;
 	for (; (entry = memo_next_entry(data, size, &at)) != NULL; is_newest = 0) {
-		enum memo_why doubts = check == 0              ? doubt_of_entry(q, entry)
+		enum memo_why doubts = check == 0              ? doubt_of_entry(q, entry, &what)
 		                       : entry->check == check ? 0
 		                                               : MEMO_UNKNOWN;
 		if (doubts == 0)
 			return entry;
-		if (is_newest)
+		if (is_newest) {
 			*why = doubts;
+			q->doubted = what;
+		}
 	}
 	return NULL;
 }
@@ -346,6 +354,7 @@ static int is_traced(void)
 const struct memo_entry *memo_find(struct memo_question *q, uint64_t check, enum memo_why *why)
 {
 	enum memo_why other;
+	q->doubted = NULL;
 	q->scope = MEMO_SOME_VARIABLES;
 	const struct memo_entry *entry = find_in(q, q->scope, check, why);
 	if (entry == NULL) {

@@ -163,8 +163,9 @@ struct memo_question {
 	int is_guarded; /* its files are written as the command would write them */
 	int is_as_job;  /* it is asked of a background job, whose standard streams are a worker's */
 	int is_changer; /* it may read what it makes, so that a second run is not the first */
-	int is_young;   /* each command of its program hashes that anew */
-	int is_update;  /* an ar that compares times of members and files (`u`) */
+	const char *doubted; /* what is not as it was for the newest result, or NULL */
+	int is_young;        /* each command of its program hashes that anew */
+	int is_update;       /* an ar that compares times of members and files (`u`) */
 	size_t named_count;
 	struct memo_named named[MEMO_NAMED];
 };
@@ -251,8 +252,8 @@ int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry
                    size_t size);
 
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
- * could not be; "r REASON" where others had it, and it was given back in spite of that reason
- * (0: of which nobody was told).
+ * could not be, behind "e REASON NAME" of what is not as it was, if that is known; "r REASON" where
+ * others had it, and it was given back in spite of that reason (0: of which nobody was told).
  * trace/run.c's are "s", it is remembered now; "n REASON", it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
 void memo_tell(const struct memo *memo, const char *line, size_t size);
@@ -261,10 +262,7 @@ void memo_tell(const struct memo *memo, const char *line, size_t size);
 char memo_told_last(const struct memo *memo);
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number);
 
-static inline void memo_tell_why(const struct memo *memo, enum memo_why why)
-{
-	memo_tell_number(memo, 'm', why);
-}
+void memo_tell_why(const struct memo_question *q, enum memo_why why);
 
 static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 {

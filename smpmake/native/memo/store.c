@@ -606,6 +606,19 @@ char memo_told_last(const struct memo *memo)
 	return last[first];
 }
 
+void memo_tell_why(const struct memo_question *q, enum memo_why why)
+{
+	char lines[PATH_MAX + 64] = "", *end = lines + sizeof lines - 2, *at = lines;
+	const char *name = q->doubted;
+	if (name != NULL && strlen(name) < PATH_MAX && strpbrk(name, "\n\r") == NULL) {
+		at = put_number(put_text(at, end, "e "), end, why);
+		at = put_text(put_text(put_text(at, end, " "), end, name), end, "\n");
+	}
+	at = put_number(put_text(at, end, "m "), end, why);
+	*at++ = '\n';
+	memo_tell(&q->memo, lines, (size_t)(at - lines));
+}
+
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number)
 {
 	char line[32] = {letter, ' '};

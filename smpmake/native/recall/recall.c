@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 	if (memo_open(memo, getenv(OURS "MEMO"), session) == 0)
 		why = memo_ask(&question, program, words, environ);
 	if (why != 0) {
-		memo_tell_why(memo, why);
+		memo_tell_why(&question, why);
 		return become(program, words);
 	}
 	const struct memo_entry *entry = memo_find(&question, 0, &why), *of_others = NULL;
@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 		if (of_others != NULL)
 			memo_leave_others(&question, NULL, 0);
 	}
-	memo_tell_why(memo, why);
+	memo_tell_why(&question, why);
 	if ((!is_job || question.is_young) && memo_waits(&question, why))
 		return become(program, words);
 	return runs_traced(memo, known, program, words);

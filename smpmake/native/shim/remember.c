@@ -45,7 +45,7 @@ int remember(const char *real, char **argv, const struct context *s)
 	if (memo_open(&question.memo, s->memo, session) == 0)
 		why = memo_ask(&question, real, argv, s->env);
 	if (why != 0) {
-		memo_tell_why(&question.memo, why);
+		memo_tell_why(&question, why);
 		return execute(real, argv, s->env);
 	}
 	memo_keep_by(s->board);
@@ -62,7 +62,7 @@ int remember(const char *real, char **argv, const struct context *s)
 		}
 		why = MEMO_UNDO;
 	}
-	memo_tell_why(&question.memo, why);
+	memo_tell_why(&question, why);
 	if (memo_waits(&question, why))
 		return execute(real, argv, s->env);
 	execve(s->memo_program, memo_words(s->memo, session, "", real, argv), s->env);
