@@ -695,6 +695,7 @@ def test_the_simulation_against_real_runs(space: Space, tmp_path: Path) -> None:
     space.ok("cc", "-O1", "-o", tool, str(FIXTURES / "bench" / "tool.c"))
     space.environment["PATH"] = f"{space.root / 'tools'}:{space.environment['PATH']}"
     space.environment["BENCH_WAIT_MS"] = "200"
+    space.environment["SMPMAKE_MEMO"] = "off"
     count = 8
     space.write(objects(count))
     names = " ".join(f"f{n}.o" for n in range(count))
