@@ -358,10 +358,13 @@ const struct memo_entry *memo_find(struct memo_question *q, uint64_t check, enum
 	q->scope = MEMO_SOME_VARIABLES;
 	const struct memo_entry *entry = find_in(q, q->scope, check, why);
 	if (entry == NULL) {
+		const char *doubted = q->doubted;
 		q->scope = MEMO_ALL_VARIABLES;
 		entry = find_in(q, q->scope, check, &other);
 		if (*why == MEMO_UNKNOWN)
 			*why = other;
+		else
+			q->doubted = doubted;
 	}
 	if (entry != NULL && is_traced()) {
 		*why = MEMO_UNTRACED;
