@@ -64,8 +64,9 @@ class Settings(NamedTuple):
     guard       whether the build's processes get one; without one links and archives wait.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs
                 where all that they do is known.
-    memo        "off", "check", "on" or "auto" (that of a command that came before): whether results
+    memo        "off", "check", "on" or "auto" (that of a check if it came before): whether results
                 of commands are remembered.
+    memo_size   how much of them: MiB.
     memo_remote  the address of a server that has results of other machines, or "off".
     memo_push   whether results are sent there, too.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is

@@ -146,6 +146,6 @@ def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
     changed = usual._replace(**changes)
     back = received(json.loads(json.dumps(sent(changed))))
     unsent = {"color", "idle", "redact", "history_size"}
-    unsent |= {"memo_remote", "memo_push"}
+    unsent |= {"memo_remote", "memo_push", "memo_size"}
     assert back == changed._replace(**{name: getattr(usual, name) for name in unsent})
     assert len(list(told(changed))) >= len(sent(changed))
