@@ -609,7 +609,8 @@ char memo_told_last(const struct memo *memo)
 void memo_tell_why(const struct memo_question *q, enum memo_why why)
 {
 	char lines[PATH_MAX + 64] = "", *end = lines + sizeof lines - 2, *at = lines;
-	const char *name = q->doubted;
+	int is_of_fact = (why >= MEMO_FILE && why <= MEMO_OUTPUT) || why == MEMO_VARIABLE;
+	const char *name = is_of_fact ? q->doubted : NULL;
 	if (name != NULL && strlen(name) < PATH_MAX && strpbrk(name, "\n\r") == NULL) {
 		at = put_number(put_text(at, end, "e "), end, why);
 		at = put_text(put_text(put_text(at, end, " "), end, name), end, "\n");
