@@ -268,26 +268,22 @@ def counts_of(store: Path) -> dict[str, Any]:
             found = json.loads(path.read_text())
             last, days = found["last"], found["days"].items()
             return {
-                "last": {
-                    name: _texts(value)
-                    if name == "examples"
-                    else _numbers(value)
-                    if name in _GROUPS
-                    else _number(value)
-                    for name, value in last.items()
-                },
+                "last": {name: _field(name, value) for name, value in last.items()},
                 "days": {str(int(day)): (_number(hits), _number(us)) for day, (hits, us) in days},
                 "bytes": _number(found["bytes"]),
             }
     return {"last": {}, "days": {}, "bytes": 0}
 
 
+def _field(name: str, found: Any) -> Any:
+    """Of what was counted of the last build.  Raises one of _OTHERWISE."""
+    if name == "examples":
+        return {why: str(text) for why, text in found.items()}
+    return _numbers(found) if name in _GROUPS else _number(found)
+
+
 def _numbers(found: dict[str, Any]) -> Counter[str]:
     return Counter({name: _number(number) for name, number in found.items()})
-
-
-def _texts(found: dict[str, Any]) -> dict[str, str]:
-    return {name: str(text) for name, text in found.items()}
 
 
 def _number(found: Any) -> int:
@@ -358,12 +354,12 @@ def _clean(own: Path, most: int) -> int:
 
 def clear(store: Path) -> int:
     """Forgets everything; returns how many results those were."""
+    entries = 0
     with contextlib.suppress(OSError), _own(store) as own:
         entries = _remove(path for path, _ in list(_files_in(own)))
         for kind in _KINDS:
             remove_tree(own / kind)
-        return entries
-    return 0
+    return entries
 
 
 def trim(store: Path, since_ns: int) -> int:
