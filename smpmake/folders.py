@@ -33,7 +33,7 @@ def state() -> Path:
     return _folder("state")
 
 
-def of_project(project: str, suffix: str = "", base: Path | None = None) -> Path:
+def of_project(project: str, base: Path | None = None) -> Path:
     """The file of what is remembered of a project, a folder in which smpmake was started.
 
     base  where those of all projects are; the user's, if none is given.  Raises NoHomeError.
@@ -41,7 +41,7 @@ def of_project(project: str, suffix: str = "", base: Path | None = None) -> Path
     from smpmake.digests import sha256  # not before there is a driver
 
     name = sha256(os.fsencode(project)).hexdigest()[:16]
-    return (base or state() / "projects") / f"{name}{suffix}"
+    return (base or state() / "projects") / name
 
 
 def replace_file(path: Path, lines: Iterable[str]) -> None:

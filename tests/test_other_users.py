@@ -20,7 +20,6 @@ import pytest
 from smpmake import config, folders, native, private
 from smpmake.capacity.neighbours import neighbours
 from smpmake.decide.known_failures import KnownFailures
-from smpmake.decide.known_silence import KnownSilence
 from smpmake.errors import SmpmakeError
 from smpmake.guard.proofs import Proofs, identity
 from smpmake.history import History
@@ -132,14 +131,6 @@ def failures(root: Path) -> Path:
     known.add("0" * 32, b"gcc\0")
     known.save()
     return folders.of_project(project(root))
-
-
-def silence(root: Path) -> Path:
-    known = KnownSilence(project(root))
-    known.heard("0" * 32, silent=True)
-    known.keep()
-    known.save()
-    return folders.of_project(project(root), ".silence")
 
 
 def history(root: Path) -> Path:
@@ -275,11 +266,6 @@ KINDS: Final = {
         failures,
         lambda path: put(path, f"{DIGEST}\tgcc\n".encode()),
         lambda root: DIGEST in KnownFailures(project(root)),
-    ),
-    "silence": Kind(
-        silence,
-        lambda path: put(path, f"{DIGEST} 1\n".encode()),
-        lambda root: KnownSilence(project(root)).was_silent(DIGEST) is True,
     ),
     "history": Kind(history, forge_history, believes_history),
     "slots": Kind(slots, lambda path: put(path, bytes(4096)), believes_slots),

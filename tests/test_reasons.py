@@ -201,20 +201,10 @@ def of_tolerated(space: Space) -> list[list[str]]:
     return [reasons(space, files, "make"), usual]
 
 
-def of_silent(space: Space) -> list[list[str]]:
-    """Whoever captures the output heard nothing, twice; then the same command speaks."""
-    capture = 'import subprocess as s; s.run(["gcc", "-c", "a.c"], stdout=s.PIPE, stderr=s.PIPE)'
-    files = {"a.c": '#include "a.h"\n', "a.h": "int a;\n", "build.py": capture}
-    reasons(space, files, "python3", "build.py")
-    usual = reasons(space, files, "python3", "build.py")
-    return [reasons(space, {"a.h": "#warning now\n"}, "python3", "build.py"), usual]
-
-
 #: What only a whole build shows: its commands' reasons with what they are about, and without.
 BUILDS: dict[Callable[[Space], list[list[str]]], list[list[str]]] = {
     of_scripts: [["first-of-a-script", "writes-more"], ["first-of-a-script", ""]],
     of_tolerated: [["status-matters", ""], [""]],
-    of_silent: [["mispredicted", "captured-output"], [""]],
 }
 
 
@@ -226,11 +216,6 @@ def test_p4_a_script_that_is_seen_at_work(space: Space) -> None:
 @pytest.mark.slow
 def test_p4_a_status_that_mattered_once(space: Space) -> None:
     assert of_tolerated(space) == BUILDS[of_tolerated]
-
-
-@pytest.mark.slow
-def test_p4_a_command_that_was_silent_once(space: Space) -> None:
-    assert of_silent(space) == BUILDS[of_silent]
 
 
 def test_p4_every_reason_has_a_case() -> None:

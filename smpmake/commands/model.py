@@ -113,7 +113,6 @@ class Reason(enum.StrEnum):
     DRIVER_READS_BACK = "driver-reads-back", False, "its caller reads side outputs at once"
     CHECKS_TARGETS = "checks-targets", False, "wmake looks at the target when the command ends"
     NO_TARGET_CHECK = "no-target-check", False, "wmake runs with -c (promised targets) and -z"
-    MISPREDICTED = "mispredicted", False, "it was silent in an earlier build, but not in this one"
     RECIPE = "recipe-not-understood", False, "a recipe's line of which not every command is known"
 
 

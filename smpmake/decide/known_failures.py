@@ -35,7 +35,7 @@ class KnownFailures:
         self._changed = False
         self._path: Path | None = None
         try:
-            self._path = folders.of_project(project, base=base)
+            self._path = folders.of_project(project, base)
         except folders.NoHomeError:
             return
         for line in private.lines_of(self._path, private.LEARNS_NOTHING, private.ANOTHER_STATE):

@@ -55,7 +55,6 @@ class Context:
         "_paths",
         "_processes",
         "_shim",
-        "_silent",
     )
 
     def __init__(
@@ -82,7 +81,6 @@ class Context:
         self._out = out
         self._shim = shim
         self._above: tuple[list[Caller], Caller | None] | None = None
-        self._silent = False
         self._caller: Caller | None = None
         self._found: dict[str, os.stat_result | None] = {}
 
@@ -98,14 +96,8 @@ class Context:
             return b""
         return self._processes.calling_command(caller.pid)
 
-    def expect_silence(self) -> None:
-        """The command will say nothing, so that it is no matter who catches it."""
-        self._silent = True
-
     def captured(self) -> bool:
         """See policy.Context."""
-        if self._silent:
-            return False
         invoke = self._invoke
         if self._analysis.printed:
             return are_messages_captured(

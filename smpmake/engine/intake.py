@@ -13,7 +13,6 @@ from smpmake.commands.model import Analysis, Invocation, Kind, Reason
 from smpmake.decide import policy
 from smpmake.decide.known_failures import digest_of
 from smpmake.disk.elf import is_script
-from smpmake.engine import silence
 from smpmake.engine.build import Build
 from smpmake.engine.computer import Computer
 from smpmake.engine.context import Context
@@ -121,18 +120,6 @@ class Intake:
         is_first = is_first and self._shows_what_it_writes(invoke, analysis)
         if is_first and self._observer.writes_more(invoke.real, analysis.kind):
             decision, is_first = decision._replace(reason=Reason.WRITES_MORE), False
-        silence_key, awaits_output = "", False
-        if decision.reason is Reason.CAPTURED_OUTPUT and not is_line and not keeps_streams:
-            silence_key = silence.digest_of_command(
-                self._hazards, self._paths, build, invoke, cwd, analysis
-            )
-        if silence_key:
-            context.expect_silence()
-            silent = silence.was_silent(build, silence_key)
-            anyway = policy.decide(analysis, rules, invoke.tool, real, context)
-            awaits_output = anyway.deferred and silent is None
-            if anyway.deferred and silent:
-                decision = anyway
         caller, failure_key = b"", ""
         if decision.deferred:
             if build.undoing.journal is not None:
@@ -151,7 +138,7 @@ class Intake:
             decision = decision._replace(reason=Reason.STATUS_MATTERS)
         elif is_first:
             decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
-        return Verdict(decision, caller, failure_key, silence_key, awaits_output, is_first)
+        return Verdict(decision, caller, failure_key, is_first)
 
     def _act(
         self,

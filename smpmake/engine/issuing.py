@@ -167,9 +167,7 @@ class Issuing:
         operands = operands._replace(through=(*operands.through, *self._own_programs(command)))
         outputs = self._write_down(command, outputs, (out, err))
         command.elsewhere = self._elsewhere.takes(command, analysis)
-        if command.verdict.silence_key:  # its shim gets it, or there is nothing
-            close_all(out, err)
-        elif out >= 0:
+        if out >= 0:
             self._output.take_descriptors(command, out, err)
         # One that is waited for runs: mv itself says how it went.
         if analysis.rename is not None and not command.is_awaited:

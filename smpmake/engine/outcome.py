@@ -12,7 +12,6 @@ from smpmake.engine.command import Command
 from smpmake.engine.computer import Computer
 from smpmake.engine.environment import Environment
 from smpmake.engine.output import JobOutput
-from smpmake.engine.silence import check_prediction
 from smpmake.engine.tools import make_keeps_going, wmake_options_above
 from smpmake.protocol.working import Result
 from smpmake.records import REUSED, CommandRecord, Failure
@@ -34,14 +33,12 @@ class Outcome:
 
         Returns whether it did what was promised, and if not, whether what followed must stop.
         """
-        wrong = check_prediction(command, result)
-        if wrong:
-            return False, self._guessed_wrong(job, command, result, wrong, Reason.MISPREDICTED)
+        wrong = ""
         if result.ok and command.analysis.checked:
             wrong = self._unforetold(job, command, result)
         if wrong:
             command.build.tools.distrust(os.fsdecode(command.invoke.real))
-            return False, self._guessed_wrong(job, command, result, wrong, Reason.UNCHECKED)
+            return False, self._guessed_wrong(job, command, result, wrong)
         if not result.ok:
             return False, self._failed(job, command, result, why)
         self._succeeded(job, command, result)
@@ -58,8 +55,6 @@ class Outcome:
             build.promises.note_success(command.verdict.failure_key)
             command.told_status = 0
             self._output.skip_job(command, job.number)  # its shim prints it, behind that place
-        elif command.verdict.silence_key:  # nobody reads it any more, and there is nothing
-            self._output.skip_job(command, job.number)
         else:
             self._output.print_result(command, job.number, result.out, result.err)
         if result.missing:
@@ -120,13 +115,11 @@ class Outcome:
                 return f"wrote {name}"
         return ""
 
-    def _guessed_wrong(
-        self, job: Job, command: Command, result: Result, why: str, reason: Reason
-    ) -> bool:
+    def _guessed_wrong(self, job: Job, command: Command, result: Result, why: str) -> bool:
         """A command did something else than was foretold; returns True: all is to be undone."""
         build = command.build
         command.record.state = "failed"
-        command.record.reason, command.record.detail = reason.value, why
+        command.record.reason, command.record.detail = Reason.UNCHECKED.value, why
         self._journal.withdraw(job.number)
         build.promises.lose_outputs(command.outputs.makes)
         if build.undoing.journal is None:

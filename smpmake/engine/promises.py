@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from smpmake.commands.model import Reason
 from smpmake.decide.known_failures import KnownFailures, digest_of
 
 if TYPE_CHECKING:
-    from smpmake.decide.known_silence import KnownSilence
     from smpmake.protocol.wire import Invoke
     from smpmake.records import Failure
     from smpmake.schedule.job import Job
@@ -21,8 +19,7 @@ class Misprediction(NamedTuple):
     argv     the command's words.
     caller   see Verdict.caller.
     failure  how it failed.
-    guessed  it did not fail, but was not silent as before (engine/silence), or did something else
-             than its words say.
+    guessed  it did not fail, but did something else than its words say.
     """
 
     argv: bytes
@@ -35,9 +32,7 @@ class Misprediction(NamedTuple):
         """What went wrong, for people."""
         command = self.failure.record.brief
         if self.guessed:
-            if self.failure.record.reason == Reason.UNCHECKED:
-                return f"did not do what its words say ({self.failure.why}): {command}"
-            return f"{self.failure.why}, unlike in an earlier build: {command}"
+            return f"did not do what its words say ({self.failure.why}): {command}"
         return f"failed after its success was promised: {command}"
 
 
@@ -50,7 +45,6 @@ class Promises:
     lost            outputs of commands that have failed: who needs one is waited for.
     promised        what deferred commands were to write, so far.
     known_failures  the commands whose status is known to matter.
-    silence         the commands that said nothing in earlier builds; None: nothing is predicted.
     """
 
     def __init__(self, outer: Promises | None) -> None:
@@ -62,7 +56,6 @@ class Promises:
         self.known_failures: KnownFailures | None = (
             outer.known_failures if outer is not None else None
         )
-        self.silence: KnownSilence | None = None
         self._outer = outer
         self._wrong: dict[str, Misprediction] = {}  # by the commands' digests
         # Callers whose commands are all waited for, because a promise to one was wrong.
@@ -73,9 +66,9 @@ class Promises:
         self._news: set[str] = set()  # digests of failures that the driver does not know
         self._on_news: Callable[[], None] | None = None
 
-    def remember(self, failures: KnownFailures, silence: KnownSilence | None = None) -> None:
+    def remember(self, failures: KnownFailures) -> None:
         """Takes in what earlier builds have learned."""
-        self.known_failures, self.silence = failures, silence
+        self.known_failures = failures
 
     # ------------------------------------------------------------------ what becomes of them
 
@@ -178,8 +171,6 @@ class Promises:
         self.lost.clear()
         guessed = [each.failure for each in wrong if each.guessed]
         self.reported += [failure for failure in self.failures if failure not in guessed]
-        if self.silence is not None:
-            self.silence.forget_new()
         self._waits_for_all |= again
         self._awaited.update(each.caller for each in wrong if each.caller)
         self.failures.clear()
@@ -193,15 +184,9 @@ class Promises:
             return []
         self.known_failures.learn({d: w.argv for d, w in self._wrong.items() if not w.guessed})
         self.known_failures.save()
-        if self.silence is not None:
-            self.silence.save()
         return [wrong.told for wrong in self._wrong.values()]
 
-    def save_learned(self, *, succeeded: bool) -> None:
+    def save_learned(self) -> None:
         """The build is over: what it has learned is written down."""
         if self.known_failures is not None:
             self.known_failures.save()
-        if self.silence is not None:
-            if succeeded:
-                self.silence.keep()
-            self.silence.save()

@@ -13,19 +13,15 @@ class Verdict(NamedTuple):
     decision            whether it is a job, and if not why.
     caller              the command line of its caller: b"" for a make, or where nobody asks.
     failure_key         by what its failure is known, if its driver is told how it went; else "".
-    silence_key         by what it is known, if its caller catches what it says; else "".
-    awaits_output       and that caller waits for it.
     is_first_of_script  its shim waits because it is the first of a tool that may write anything.
     """
 
     decision: Decision
     caller: bytes = b""
     failure_key: str = ""
-    silence_key: str = ""
-    awaits_output: bool = False
     is_first_of_script: bool = False
 
     @property
     def is_awaited(self) -> bool:
         """Whether its shim waits until it has ended."""
-        return bool(self.failure_key) or self.awaits_output or self.is_first_of_script
+        return bool(self.failure_key) or self.is_first_of_script

@@ -47,14 +47,11 @@ class Backend:
     errors: int | None = None
     leaves_undoing = False
 
-    async def open(
-        self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool
-    ) -> None:
+    async def open(self, record: BuildRecord, on_squash: Callable[[], None]) -> None:
         """Gets ready for a driver: what it will ask can wait a moment, in a socket's queue.
 
-        record         grows while the build runs, where that can be.
-        on_squash      is called when a promise was wrong: it kills the driver.
-        is_repeatable  the driver can be run again from its beginning, if all that it did is undone.
+        record     grows while the build runs, where that can be.
+        on_squash  is called when a promise was wrong: it kills the driver.
         Raises SmpmakeError."""
         raise NotImplementedError
 

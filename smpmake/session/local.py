@@ -77,18 +77,15 @@ class LocalBackend(Backend):
         is_wmake = wmake.is_wmake(os.path.basename(program))
         self._build = Build(BUILD, settings, self._own_output, has_wmake=is_wmake)
         self._repeated: Repeated | None = None
-        self._is_repeatable = False
         self.environment: dict[str, str] = {}
         self._stopped = 0  # the signal by which
 
-    async def open(
-        self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool
-    ) -> None:
+    async def open(self, record: BuildRecord, on_squash: Callable[[], None]) -> None:
         """See Backend."""
         build = self._build
         self._spent_before = own_cpu_us()  # before the build began
         build.begin(record)
-        self._record, self._is_repeatable = record, is_repeatable
+        self._record = record
         if self._stage is None:
             self._stage = SessionSetup(self._program, setup_options(self._settings))
         stage = self._stage
@@ -142,7 +139,6 @@ class LocalBackend(Backend):
         assert self._stage.journal is not None
         from smpmake.capacity.neighbours import neighbours
         from smpmake.decide.known_failures import KnownFailures
-        from smpmake.decide.known_silence import KnownSilence
         from smpmake.server.client_requests import Requests
         from smpmake.server.connections import Server
         from smpmake.server.factory import create_engine
@@ -160,11 +156,7 @@ class LocalBackend(Backend):
             tokens=self._stage.jobserver or self._neighbours,
         )
         cwd = os.getcwd()
-        is_undone_whole = self._is_repeatable and self._build.undoing.journal is not None
-        self._build.promises.remember(
-            KnownFailures(cwd, secrets=self._settings.redact),
-            KnownSilence(cwd) if is_undone_whole else None,
-        )
+        self._build.promises.remember(KnownFailures(cwd, secrets=self._settings.redact))
         engine.add_build(self._build)
         if self._stopped:
             engine.stop_build(self._build, self._stopped)
@@ -362,8 +354,7 @@ class LocalBackend(Backend):
             server.close()
         elif self._listener is not None:
             self._listener.close()
-        went_wrong = self._record is None or self._record.driver_status or self._record.failures
-        self._build.promises.save_learned(succeeded=not (went_wrong or self._stopped))
+        self._build.promises.save_learned()
         leftovers: list[str] = []
         if self._build.output.transcript is not None:
             self._build.output.transcript.finish()  # with what came behind a lasting failure

@@ -36,9 +36,7 @@ class RemoteBackend(Backend):
         self._addresses = client.ask("begin", settings=sent(settings), output=output_ids())
         self.slots = int(self._addresses["slots"])
 
-    async def open(
-        self, record: BuildRecord, on_squash: Callable[[], None], *, is_repeatable: bool
-    ) -> None:
+    async def open(self, record: BuildRecord, on_squash: Callable[[], None]) -> None:
         """See Backend."""
         self._client = AsyncClient(self._blocking)
         addresses = self._addresses

@@ -135,7 +135,7 @@ class Session:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._ahead.mask)  # those since have waited
         faults: list[str] = []
         try:
-            await backend.open(record, self._squash, is_repeatable=self._can_be_repeated())
+            await backend.open(record, self._squash)
             faults += await self._drive(soft, get_ready)
         except BaseException:
             restore_descriptor_limit(soft)  # the plain build may follow in this very process

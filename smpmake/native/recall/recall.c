@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 			memo_leave_others(&question, NULL, 0);
 	}
 	memo_tell_why(&question, why);
-	if ((!is_job || question.is_young) && memo_waits(&question, why))
+	if (question.is_young && memo_waits(&question, why))
 		return become(program, words);
 	return runs_traced(memo, known, program, words);
 }
