@@ -6,6 +6,7 @@ They are compiled with clang and its address and undefined behaviour sanitizers.
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -19,30 +20,7 @@ from tests.support.remembered import Remembered, settle
 HERE: Final = Path(__file__).parent
 SOURCES: Final = Path(native.__file__).parent
 ROOT: Final = SOURCES.parent.parent
-_TRACE: Final = ("trace/calls.c", "trace/looks.c", "trace/filter.c", "memo/views.c")
-#: Beside what a target includes itself.
-TARGETS: Final[dict[str, tuple[str, ...]]] = {
-    "contents": (
-        *("memo/question.c", "memo/facts.c", "memo/way.c", "memo/near.c"),
-        *("base/sha256.c", "base/inherited.c"),
-    ),
-    "entries": (
-        *("memo/question.c", "memo/store.c", "memo/way.c", "memo/text.c", "memo/near.c"),
-        *("base/sha256.c", "base/inherited.c"),
-    ),
-    "job": (),
-    "journal": ("base/system.c",),
-    "notes": _TRACE,
-    "outputs": (*_TRACE, "trace/notes.c"),
-    "remote": ("memo/keep.c",),
-}
-#: What finds and gives back remembered results.
-_MEMO: Final = (
-    *("memo/question.c", "memo/facts.c", "memo/way.c", "memo/store.c", "memo/text.c"),
-    *("memo/near.c", "base/sha256.c", "base/inherited.c"),
-)
-#: They need all of it.
-_WHOLE: Final = ("notes", "outputs", "remote")
+TARGETS: Final = tuple(sorted(path.stem[5:] for path in HERE.glob("fuzz_*.c")))
 _SANITIZED: Final = (
     "-g",
     "-O1",
@@ -57,13 +35,26 @@ _LARGEST: Final = 30_000  # bytes of an input; of an entry there are a dozen tho
 def compile_target(name: str, folder: Path) -> Path:
     """Returns the program.  Raises CalledProcessError."""
     hook = runpy.run_path(str(ROOT / "hatch_build.py"))
-    sources = [*TARGETS[name], *(_MEMO if name in _WHOLE else ()), "base/util.c"]
     flags = [flag for flag in hook["FLAGS"] if not flag.startswith(("-O", "-W"))]
     command = ["clang", *_SANITIZED, *flags, *hook["_names_of_tools"](ROOT), f"-I{SOURCES}"]
     program = folder / name
-    files = [HERE / f"fuzz_{name}.c", *(SOURCES / source for source in sources)]
-    subprocess.run([*command, "-o", program, *files], check=True)
+    target = HERE / f"fuzz_{name}.c"
+    subprocess.run([*command, "-o", program, target, *_beside(target)], check=True)
     return program
+
+
+def _beside(target: Path) -> list[Path]:
+    """What a target needs and does not include: its room, what remembers, and what all use."""
+    included = {SOURCES / name for name in _includes(target)}
+    rooms = {SOURCES / "memo", SOURCES / "base", *(path.parent for path in included)}
+    found = (path for room in sorted(rooms) for path in sorted(room.glob("*.c")))
+    return [path for path in found if path not in included and " main(" not in path.read_text()]
+
+
+def _includes(path: Path) -> list[str]:
+    names = re.findall(r'^#include "(\S+)"$', path.read_text(), re.MULTILINE)
+    own = [HERE / name for name in names if (HERE / name).is_file()]
+    return [*(n for n in names if n.endswith(".c")), *(n for each in own for n in _includes(each))]
 
 
 def stored(root: Path, corpus: Path) -> None:

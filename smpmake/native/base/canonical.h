@@ -1,6 +1,6 @@
 /* The one name by which a file is reached through no link and no "..", as it is at this moment.
  *
- * Before it is included CANONICAL_CALL may be defined: how system calls are made.
+ * Before it is included LOOK_CALL may be defined: how system calls are made.
  */
 #ifndef SMPMAKE_CANONICAL_H
 #define SMPMAKE_CANONICAL_H
@@ -13,8 +13,8 @@
 
 #include "kernel.h"
 
-#ifndef CANONICAL_CALL
-#define CANONICAL_CALL kernel
+#ifndef LOOK_CALL
+#define LOOK_CALL kernel
 #endif
 
 #define CANONICAL_LINKS 40 /* one behind the other, as the kernel follows them */
@@ -31,7 +31,7 @@ static inline ssize_t canonical_name_of(int fd, char *to)
 	const char own[] = "/proc/self/fd/";
 	end -= sizeof own - 1;
 	memcpy(end, own, sizeof own - 1);
-	long got = CANONICAL_CALL(SYS_readlinkat, AT_FDCWD, end, to, PATH_MAX);
+	long got = LOOK_CALL(SYS_readlinkat, AT_FDCWD, end, to, PATH_MAX);
 	if (got <= 0 || got >= PATH_MAX || *to != '/') {
 		errno = got > 0 ? ENAMETOOLONG : errno;
 		return -1;
@@ -47,14 +47,14 @@ static inline ssize_t canonical_folder(int dir, char *room, size_t size, char *t
 	if (size == 0 && dir != AT_FDCWD)
 		return canonical_name_of(dir, to);
 	if (size == 0) {
-		long got = CANONICAL_CALL(SYS_getcwd, to, PATH_MAX);
+		long got = LOOK_CALL(SYS_getcwd, to, PATH_MAX);
 		errno = got > 0 && *to != '/' ? ENOENT : errno;
 		return got > 0 && *to == '/' ? got - 1 : -1;
 	}
 	if (size > 1)
 		room[size - 1] = '\0';
-	int fd = (int)CANONICAL_CALL(SYS_openat, dir, size > 1 ? room : "/",
-	                             O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	int fd = (int)LOOK_CALL(SYS_openat, dir, size > 1 ? room : "/",
+	                        O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
 	ssize_t got = canonical_name_of(fd, to);
@@ -97,7 +97,7 @@ static inline int canonical(int dir, const char *path, int follow, char *to, cha
 		memcpy(to + folder + 1, last, length + 1);
 		if (!follow)
 			return 0;
-		long got = CANONICAL_CALL(SYS_readlinkat, AT_FDCWD, to, room, PATH_MAX);
+		long got = LOOK_CALL(SYS_readlinkat, AT_FDCWD, to, room, PATH_MAX);
 		if (got <= 0)
 			return 0;
 		errno = ENAMETOOLONG;

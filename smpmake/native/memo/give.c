@@ -43,8 +43,7 @@ static const char *last_name(const char *path)
 }
 
 static int make_beside(const struct memo_question *q, const struct memo_entry *entry,
-                       const struct memo_output *output, uint32_t number, int64_t *made_ns,
-                       memo_keep *keep)
+                       const struct memo_output *output, uint32_t number, int64_t *made_ns)
 {
 	char name[PATH_MAX];
 	const char *own;
@@ -54,7 +53,7 @@ static int make_beside(const struct memo_question *q, const struct memo_entry *e
 	const char *bytes = memo_bytes(&q->memo, blob);
 	if (bytes == NULL || name_beside((const char *)(output + 1), number, name) != 0)
 		return -1;
-	if (memo_is_listed(name) || keep(name, NULL, NULL) != 0)
+	if (memo_is_listed(name) || memo_keep(name, NULL, NULL) != 0)
 		return -1;
 	int folder = memo_open_way(entry, (const char *)(output + 1), &own);
 	if (folder == -1)
@@ -95,23 +94,28 @@ static void drop_beside(const struct memo_entry *entry, uint32_t count)
 			drop(entry, name);
 }
 
+static int look_at(int folder, const char *name, struct statx *info)
+{
+	return (int)kernel(SYS_statx, folder, name, AT_SYMLINK_NOFOLLOW,
+	                   STATX_BASIC_STATS | STATX_BTIME, info);
+}
+
 static int put_in_place(const struct memo_entry *entry, const struct memo_output *output,
-                        uint32_t number, memo_keep *keep)
+                        uint32_t number)
 {
 	char name[PATH_MAX];
 	const char *path = (const char *)(output + 1), *own;
-	struct stat info, made;
+	struct stat info;
+	struct statx was, made;
 	int is_removed = (output->flags & MEMO_REMOVED) != 0, failed;
 	int folder = memo_open_way(entry, path, &own);
-	failed =
-	    folder == -1 ||
-	    (!is_removed &&
-	     (name_beside(path, number, name) != 0 ||
-	      kernel(SYS_newfstatat, folder, last_name(name), &made, AT_SYMLINK_NOFOLLOW) != 0)) ||
-	    /* Once more: it may have changed while contents were copied. */
-	    !memo_is_former(entry, output, &info) ||
-	    keep(path, output->flags & MEMO_WAS_THERE ? &info : NULL, is_removed ? NULL : &made) !=
-	        0;
+	failed = folder == -1 ||
+	         (!is_removed && (name_beside(path, number, name) != 0 ||
+	                          look_at(folder, last_name(name), &made) != 0)) ||
+	         /* Once more: it may have changed while contents were copied. */
+	         !memo_is_former(entry, output, &info);
+	int is_there = !failed && look_at(folder, own, &was) == 0;
+	failed = failed || memo_keep(path, is_there ? &was : NULL, is_removed ? NULL : &made) != 0;
 	if (!failed && is_removed)
 		failed = kernel(SYS_unlinkat, folder, own, 0) != 0;
 	else if (!failed)
@@ -120,20 +124,19 @@ static int put_in_place(const struct memo_entry *entry, const struct memo_output
 	return failed ? -1 : 0;
 }
 
-static int put_all(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep,
-                   int64_t *made_ns)
+static int put_all(const struct memo_question *q, const struct memo_entry *entry, int64_t *made_ns)
 {
 	const struct memo_output *first = memo_outputs(entry), *output = first;
 	uint32_t done = 0;
 	for (; done < entry->outputs; done++, output = memo_behind(output))
 		if (!(output->flags & MEMO_REMOVED) &&
-		    make_beside(q, entry, output, done, made_ns, keep) != 0) {
+		    make_beside(q, entry, output, done, made_ns) != 0) {
 			drop_beside(entry, done + 1);
 			return -1;
 		}
 	output = first;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
-		if (put_in_place(entry, output, i, keep) != 0) {
+		if (put_in_place(entry, output, i) != 0) {
 			drop_beside(entry, entry->outputs);
 			return -1; /* what is there by now the tool makes anew */
 		}
@@ -148,7 +151,7 @@ static void take_all(const struct memo_entry *entry)
 		drop(entry, (const char *)(output + 1));
 }
 
-int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep)
+int memo_give(const struct memo_question *q, const struct memo_entry *entry)
 {
 	const uint64_t all = ~UINT64_C(0);
 	uint64_t before = 0;
@@ -159,7 +162,7 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry, mem
 		return -1;
 	/* A signal that ends this process does so before or behind it, not between two files. */
 	kernel(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof all);
-	int failed = put_all(q, entry, keep, &made_ns);
+	int failed = put_all(q, entry, &made_ns);
 	if (!failed && memo_is_to_end())
 		take_all(entry);
 	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);

@@ -224,13 +224,9 @@ int memo_leads(const char *path, char folder[PATH_MAX], char room[PATH_MAX]);
  * the first time, and such results are remembered of those that come again. */
 int memo_waits(const struct memo_question *q, enum memo_why why);
 
-/* An undo journal's part in the giving back: called before a path is made (`was` NULL) or replaced
- * or removed.  `made`: the file that will be there, where there is one already.  -1: it cannot be
- * undone, and is not to be done. */
-typedef int memo_keep(const char *path, const struct stat *was, const struct stat *made);
-
-/* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done. */
-int memo_give(const struct memo_question *q, const struct memo_entry *entry, memo_keep *keep);
+/* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done.  The
+ * undo journal beside the board of keep.h has it. */
+int memo_give(const struct memo_question *q, const struct memo_entry *entry);
 
 /* Gives a file the time by the exact clock; the kernel takes that of its last tick.  So it is
  * younger than whatever was there before, as behind a compiler, which takes longer than a tick. And

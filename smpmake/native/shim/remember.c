@@ -55,7 +55,7 @@ int remember(const char *real, char **argv, const struct context *s)
 	else
 		entry = memo_find(&question, 0, &why);
 	if (entry != NULL) {
-		int status = memo_give(&question, entry, memo_keep_in_journal);
+		int status = memo_give(&question, entry);
 		if (status >= 0) {
 			memo_tell_hit(&question.memo, entry->cpu_us);
 			return status;
@@ -143,7 +143,7 @@ int give_back(const char *tool, const char *real, char **argv, const struct cont
 	/* A failure is repeated before it is told: that is for the server. */
 	if (entry == NULL || entry->status != 0)
 		return -1;
-	int status = memo_give(&question, entry, memo_keep_in_journal);
+	int status = memo_give(&question, entry);
 	if (status < 0)
 		return -1;
 	memo_tell_hit(&question.memo, entry->cpu_us);

@@ -227,7 +227,7 @@ static int give_of_others(struct memo_question *q)
 		return -1;
 	strcpy(stpcpy(board, q->memo.session), "/board"); /* a socket's name is short */
 	memo_keep_by(board);
-	int status = memo_give(q, entry, memo_keep_in_journal);
+	int status = memo_give(q, entry);
 	if (status >= 0)
 		memo_tell_hit(&q->memo, entry->cpu_us);
 	memo_leave_others(q, status >= 0 ? entry : NULL, why);

@@ -28,7 +28,7 @@ static uint32_t next_fresh;
 /* One word, so that it is set at once. */
 static uint64_t file_of(const struct statx *info)
 {
-	return info->stx_ino ^ device_of(info) * 0x9e3779b97f4a7c15u;
+	return info->stx_ino ^ journal_device(info) * 0x9e3779b97f4a7c15u;
 }
 
 static uint64_t issues_of(struct undo_head *h)
@@ -76,35 +76,6 @@ static int matters_as_name(const struct change *c)
 }
 
 /* ------------------------------------------------------------------ contents */
-
-static uint32_t store_of(const struct undo_head *h, const struct statx *info)
-{
-	uint64_t device = device_of(info);
-	for (uint32_t i = 0; i < h->stores && i < UNDO_STORES; i++)
-		if (h->store[i].device == device)
-			return i + 1;
-	return 0;
-}
-
-#define ITEM_SIZE (sizeof((struct undo_store *)0)->path + 24)
-
-static void item(const struct undo_head *h, uint32_t store, uint64_t at, char *to)
-{
-	char *end = stpcpy(to, h->store[store - 1].path);
-	*end++ = '/';
-	for (int shift = 60; shift >= 0; shift -= 4)
-		*end++ = "0123456789abcdef"[at >> shift & 15];
-	*end = '\0';
-}
-
-/* Whether as many bytes more may be kept. */
-static int is_affordable(struct undo_head *h, uint64_t bytes)
-{
-	if (__atomic_add_fetch(&h->kept, bytes, __ATOMIC_RELAXED) <= h->budget)
-		return 1;
-	__atomic_sub_fetch(&h->kept, bytes, __ATOMIC_RELAXED);
-	return 0;
-}
 
 static int copy_all(int from, int to)
 {
@@ -209,7 +180,7 @@ static SLOW void keep_attributes(struct change *c)
 /* Returns whether there still is something to be changed. */
 static SLOW int change_data(struct change *c, int grows)
 {
-	char name[ITEM_SIZE];
+	char name[JOURNAL_NAME];
 	struct undo_entry *entry;
 	uint64_t size = c->info.stx_size;
 	c->kind = UNDO_DATA;
@@ -219,14 +190,14 @@ static SLOW int change_data(struct change *c, int grows)
 		undo_write(c, nothing);
 		return 1;
 	}
-	if (may_write(size) && is_affordable(c->head, size)) {
+	if (may_write(size) && journal_affords(c->head, size)) {
 		/* The entry's place is the copy's name; it speaks of it once that is whole. */
-		c->store = store_of(c->head, &c->info);
+		c->store = journal_store(c->head, &c->info);
 		c->store = c->store ? c->store : 1;
 		entry = undo_write(c, nothing);
 		if (entry == NULL)
 			return 1;
-		item(c->head, c->store, entry->at, name);
+		journal_name(c->head, c->store, entry->at, name);
 		if (copy_to(c->path, name) == 0) {
 			__atomic_store_n(&entry->flags, c->flags | UNDO_WHOLE, __ATOMIC_RELEASE);
 			return 1;
@@ -395,10 +366,10 @@ void undo_link(int from_dir, const char *from, int to_dir, const char *to, int f
 /* `moved`: it need not stay, so it goes itself.  Returns whether it has gone. */
 static SLOW int change_gone(struct change *c, int moved)
 {
-	char name[ITEM_SIZE];
+	char name[JOURNAL_NAME];
 	struct undo_entry *entry;
 	c->kind = UNDO_GONE;
-	uint32_t here = store_of(c->head, &c->info);
+	uint32_t here = journal_store(c->head, &c->info);
 	int is_link = S_ISLNK(c->info.stx_mode);
 	if (is_link && (c->info.stx_nlink == 1 || !here)) { /* its text is enough */
 		ON_PAGE(text);
@@ -418,7 +389,7 @@ static SLOW int change_gone(struct change *c, int moved)
 		undo_write(c, nothing);
 		return 0;
 	}
-	if (!is_affordable(c->head, c->info.stx_size)) {
+	if (!journal_affords(c->head, c->info.stx_size)) {
 		undo_commit(c->path);
 		return 0;
 	}
@@ -426,7 +397,7 @@ static SLOW int change_gone(struct change *c, int moved)
 	entry = undo_write(c, nothing);
 	if (entry == NULL)
 		return 0;
-	item(c->head, c->store, entry->at, name);
+	journal_name(c->head, c->store, entry->at, name);
 	if (here && moved && kernel(SYS_renameat, AT_FDCWD, c->path, AT_FDCWD, name) == 0)
 		return 1;
 	if (here && kernel(SYS_linkat, AT_FDCWD, c->path, AT_FDCWD, name, 0) == 0)
@@ -462,10 +433,10 @@ void undo_move(int from_dir, const char *from, int to_dir, const char *to, unsig
 	    undo_look_anywhere(&target, to_dir, to, AT_SYMLINK_NOFOLLOW) &&
 	    !(undo_is_excepted(&source) && undo_is_excepted(&target))) {
 		/* It fails, or both are one file already. */
-		int in_vain =
-		    target.there && (flags & RENAME_NOREPLACE ||
-		                     (target.info.stx_ino == source.info.stx_ino &&
-		                      device_of(&target.info) == device_of(&source.info)));
+		int in_vain = target.there &&
+		              (flags & RENAME_NOREPLACE ||
+		               (target.info.stx_ino == source.info.stx_ino &&
+		                journal_device(&target.info) == journal_device(&source.info)));
 		source.kind = flags & RENAME_EXCHANGE ? UNDO_SWAP : UNDO_MOVE;
 		if (!in_vain) {
 			if (source.kind == UNDO_MOVE && matters_as_name(&target))

@@ -6,9 +6,6 @@
 #include "guard/asking.h"
 #include "guard/looks.h"
 
-#define CANONICAL_CALL kernel_unseen
-#include "base/canonical.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -67,14 +64,10 @@ void undo_lose(struct undo_head *h)
 
 /* ------------------------------------------------------------------ an entry */
 
-/* Room for an entry; NULL where there is none. */
-static struct undo_entry *reserve(struct undo_head *h, size_t size)
+/* Room for an entry, and its position; NULL where there is none. */
+static struct undo_entry *reserve(struct undo_head *h, size_t size, int64_t *at)
 {
-	uint64_t at;
-	do
-		at = __atomic_fetch_add(&h->used, size, __ATOMIC_ACQ_REL);
-	while (at % UNDO_SEGMENT + size > UNDO_SEGMENT);
-	while (at + size > __atomic_load_n(&h->room, __ATOMIC_ACQUIRE)) {
+	while ((*at = journal_reserve(h, size)) < 0) {
 		struct wire_guard_answer answer;
 		uint64_t before = h->room;
 		ask(ASK_ROOM, "/", "", NULL, &answer);
@@ -83,25 +76,12 @@ static struct undo_entry *reserve(struct undo_head *h, size_t size)
 			return NULL;
 		}
 	}
-	char *memory = segment(at);
+	char *memory = segment((uint64_t)*at);
 	if (memory == NULL) {
 		undo_lose(h);
 		return NULL;
 	}
-	struct undo_entry *entry = (void *)(memory + at % UNDO_SEGMENT);
-	__atomic_store_n(&entry->size, (uint32_t)size, __ATOMIC_RELEASE);
-	entry->at = at;
-	return entry;
-}
-
-static int64_t folder_time(char *path)
-{
-	struct statx info;
-	char *slash = strrchr(path, '/'), after = slash[1];
-	slash[1] = '\0';
-	long failed = kernel_unseen(SYS_statx, AT_FDCWD, path, 0, STATX_MTIME, &info);
-	slash[1] = after;
-	return failed ? 0 : NS_OF(info.stx_mtime);
+	return (void *)(memory + *at % UNDO_SEGMENT);
 }
 
 /* The word that has the bit of a file. */
@@ -125,54 +105,25 @@ static void note_older(const struct change *c)
 /* An entry that is whole but for its mark, with room for a value behind its texts. */
 static struct undo_entry *undo_fill(struct change *c, char *other, size_t value)
 {
-	struct timespec now;
-	size_t path = strlen(c->path) + 1, second = strlen(other) + 1;
-	size_t size = (sizeof(struct undo_entry) + path + second + value + 7) & ~(size_t)7;
-	struct undo_entry *entry = reserve(c->head, size);
+	int64_t at;
+	struct undo_entry *entry = reserve(c->head, journal_size(c->path, other, value), &at);
 	if (entry == NULL)
 		return NULL;
-	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
-	entry->kind = c->kind;
+	if (c->there)
+		note_older(c);
+	journal_fill(entry, (uint64_t)at, c->kind, c->path, other, value,
+	             c->there ? &c->info : NULL);
 	entry->flags = c->flags;
 	entry->command = guard.command;
-	entry->now_ns = NS_OF(now);
-	entry->process = (uint32_t)kernel(SYS_getpid);
-	entry->parent = (uint32_t)kernel(SYS_getppid);
-	if (c->there) {
-		const struct statx *info = &c->info;
-		note_older(c);
-		entry->device = device_of(info);
-		entry->inode = info->stx_ino;
-		entry->mode = info->stx_mode;
-		entry->user = info->stx_uid;
-		entry->group = info->stx_gid;
-		entry->bytes = info->stx_size;
-		entry->accessed_ns = NS_OF(info->stx_atime);
-		entry->modified_ns = NS_OF(info->stx_mtime);
-		entry->born_ns =
-		    info->stx_mask & STATX_BTIME ? NS_OF(info->stx_btime) : NS_OF(info->stx_ctime);
-	}
 	entry->store = c->store;
-	int moves = c->kind == UNDO_MOVE || c->kind == UNDO_SWAP;
-	if (c->kind == UNDO_NEW || c->kind == UNDO_GONE || moves)
-		entry->folder_ns = folder_time(c->path);
-	if (moves)
-		entry->other_ns = folder_time(other);
-	memcpy(entry + 1, c->path, path);
-	memcpy((char *)(entry + 1) + path, other, second);
 	return entry;
-}
-
-static void undo_finish(struct undo_entry *entry)
-{
-	__atomic_store_n(&entry->mark, UNDO_MARK, __ATOMIC_RELEASE);
 }
 
 struct undo_entry *undo_write(struct change *c, char *other)
 {
 	struct undo_entry *entry = undo_fill(c, other, 0);
 	if (entry != NULL)
-		undo_finish(entry);
+		journal_finish(entry);
 	return entry;
 }
 
@@ -192,7 +143,7 @@ void undo_write_attribute(struct change *c, char *name)
 	if (!is_absent && kernel_unseen(SYS_lgetxattr, c->path, name, value, size) != size)
 		entry->kind =
 		    UNDO_NOTHING; /* somebody changes it at this moment, and writes that down */
-	undo_finish(entry);
+	journal_finish(entry);
 }
 
 void undo_write_flags(struct change *c, uint64_t flags)
@@ -202,24 +153,14 @@ void undo_write_flags(struct change *c, uint64_t flags)
 	if (entry == NULL)
 		return;
 	entry->bytes = flags;
-	undo_finish(entry);
+	journal_finish(entry);
 }
 
 /* ------------------------------------------------------------------ what is of interest */
 
-static int is_below(const char *path, const char *folder)
-{
-	size_t size = strlen(folder);
-	return size > 0 && strncmp(path, folder, size) == 0 &&
-	       (path[size] == '/' || path[size] == '\0');
-}
-
 int undo_is_excepted(const struct change *c)
 {
-	for (int i = 0; i < UNDO_EXCEPT && c->head->except[i][0] != '\0'; i++)
-		if (is_below(c->path, c->head->except[i]))
-			return 1;
-	return 0;
+	return journal_excepts(c->head, c->path);
 }
 
 static int starts(const char *path, const char *prefix)

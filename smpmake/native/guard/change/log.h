@@ -1,12 +1,15 @@
-/* An entry of the undo journal (../undo.h) in the making. */
+/* An entry of the undo journal (layout/undo.h), and the change of which it speaks. */
 #ifndef SMPMAKE_LOG_H
 #define SMPMAKE_LOG_H
 
 #include <linux/stat.h>
 
 #include "guard/guard.h"
+#include "guard/looks.h"
 #include "guard/pages.h"
-#include "layout/undo.h"
+
+#define LOOK_CALL kernel_unseen
+#include "base/journal.h"
 
 struct change {
 	struct undo_head *head;
@@ -24,12 +27,6 @@ static inline void change_end(struct change *c)
 
 /* A variable that gives its page back when it ends. */
 #define CHANGE(name) struct change name __attribute__((cleanup(change_end))) = {.path = NULL}
-
-/* As in an entry. */
-static inline uint64_t device_of(const struct statx *info)
-{
-	return (uint64_t)info->stx_dev_major << 32 | info->stx_dev_minor;
-}
 
 /* The journal's head, or NULL where there is nothing to be written any more. */
 struct undo_head *undo_head(void);
