@@ -257,7 +257,7 @@ def test_a_result_is_that_of_its_place(space: Space, name: str) -> None:
 def test_objects_are_written_over(warm: Space) -> None:
     """Whatever the older ones were."""
     build(warm, hits=COMMANDS)
-    for header, hits in (("2", None), ("1", None), ("2", COMMANDS), ("1", COMMANDS)):
+    for header, hits in (("2", None), ("1", COMMANDS - 1), ("2", COMMANDS), ("1", COMMANDS)):
         warm.write({"second/x.h": f"#define X {header}\n"})
         settle(warm.folder)
         for name in ("a", "b", "c", "d", "e", "one", "two"):
@@ -276,7 +276,7 @@ OLDER = {
     "its own source": ("ln a.c a.o", 0),
     "an empty file": (": > a.o", 0),
     "an empty file of two names": (": > a.o; ln a.o other", 0),
-    "none": ("rm -f a.o", 0),
+    "none": ("rm -f a.o", 1),
 }
 
 
@@ -331,6 +331,50 @@ def test_a_file_that_the_compiler_writes_to_stays_itself(space: Space) -> None:
         assert (space.folder / "a.s").stat().st_ino == before.st_ino
         assert ".ident" in (space.folder / "a.s").read_text()
     os.link(space.folder / "a.s", space.folder / "other")
+    assert space.smpmake("--memo=on", "make").status == 0
+    assert counts(space)["hits"] == 0
+
+
+#: Who has a file there is to have what the compiler would have left: a new object, the same list.
+BOTH = {
+    "-c": ("gcc -MD -c a.c", "a.o", "a.d"),
+    "-S": ("gcc -S a.c", "", "a.s"),
+    "a link": ("gcc -MD -o p a.c", "p", "p.d"),
+}
+
+
+@pytest.mark.parametrize("is_clean_first", [True, False])
+@pytest.mark.parametrize("name", BOTH)
+def test_older_files_and_none_are_no_matter(
+    space: Space, name: str, *, is_clean_first: bool
+) -> None:
+    """What is remembered beside none is given back over older files, and the other way round."""
+    command, anew, same = BOTH[name]
+    files = {"a.c": "int main(void) { return 0; }\n", "Makefile": f"all:\n\t{command}\n"}
+    space.write(files)
+    space.write({name: "an older one" for name in (anew, same) if name and not is_clean_first})
+    settle(space.folder)
+    assert space.smpmake("--memo=on", "make").status == 0
+    space.clear()
+    space.write(files)
+    space.write({name: "older" for name in (anew, same) if name and is_clean_first})
+    if name == "a link" and is_clean_first:
+        (space.folder / anew).chmod(0o755)
+    build(space, hits=1)
+    (space.folder / same).unlink()
+    (space.folder / same).write_text("older")
+    before = (space.folder / same).stat().st_ino
+    assert space.smpmake("--memo=on", "make").status == 0
+    assert counts(space)["hits"] == 1
+    assert (space.folder / same).stat().st_ino == before
+
+
+def test_an_older_file_with_a_list_of_rights_is_no_plain_one(space: Space) -> None:
+    files = {"a.c": "int a;\n", "Makefile": "all:\n\tgcc -c a.c\n"}
+    space.write(files)
+    settle(space.folder)
+    assert space.smpmake("--memo=on", "make").status == 0
+    os.setxattr(space.folder / "a.o", "user.note", b"kept")
     assert space.smpmake("--memo=on", "make").status == 0
     assert counts(space)["hits"] == 0
 

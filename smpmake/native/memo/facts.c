@@ -215,20 +215,53 @@ static int is_reached(const struct memo_entry *entry, const char *path)
 	return fd != -1 || errno == ENOENT;
 }
 
-int memo_is_former(const struct memo_entry *entry, const struct memo_output *output,
-                   struct stat *info)
+/* Whether a file has attributes that one in its place would not have: an ACL, for instance. */
+static int has_attributes(const char *path)
+{
+	char names[1024], *name = names;
+	long size = guarded(SYS_llistxattr, path, names, sizeof names);
+	if (size < 0)
+		return errno != ENOTSUP;
+	while (name < names + size && strcmp(name, "security.selinux") == 0)
+		name += strlen(name) + 1;
+	return name < names + size;
+}
+
+/* Whether it is no matter that a file lies in an output's place now, or none, as it was the other
+ * way round: a compiler removes a plain file, or cuts it to nothing, and leaves what it would leave
+ * without.  What changes an archive looks into it. */
+static int is_no_matter(const struct memo_question *q, const struct memo_output *output,
+                        const struct stat *now)
+{
+	if (q->is_changer || output->flags & (MEMO_REMOVED | MEMO_IS_INPUT | MEMO_WAS_EMPTY))
+		return 0;
+	if (now != NULL)
+		return now->st_mode == output->mode && now->st_nlink == 1 && now->st_size > 0 &&
+		       !has_attributes((const char *)(output + 1));
+	long mask = kernel(SYS_umask, 077);
+	kernel(SYS_umask, mask);
+	return !(output->flags & MEMO_IN_PLACE) || output->mode == (S_IFREG | (0666 & ~mask));
+}
+
+int memo_is_former(const struct memo_question *q, const struct memo_entry *entry,
+                   const struct memo_output *output, struct stat *info)
 {
 	const char *path = (const char *)(output + 1);
+	memset(info, 0, sizeof *info);
 	if (!is_reached(entry, path))
 		return 0;
-	if (guarded(SYS_newfstatat, AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT && !(output->flags & MEMO_WAS_THERE);
-	return output->flags & MEMO_WAS_THERE && S_ISREG(info->st_mode) &&
-	       info->st_mode == output->former &&
-	       (info->st_size == 0) == ((output->flags & MEMO_WAS_EMPTY) != 0) &&
-	       (info->st_nlink == 1 || !(output->flags & MEMO_IN_PLACE)) &&
-	       info->st_uid == (uid_t)kernel(SYS_geteuid) &&
-	       info->st_gid == (gid_t)kernel(SYS_getegid);
+	if (guarded(SYS_newfstatat, AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW) != 0) {
+		info->st_mode = 0;
+		return errno == ENOENT &&
+		       (!(output->flags & MEMO_WAS_THERE) || is_no_matter(q, output, NULL));
+	}
+	if (!S_ISREG(info->st_mode) || info->st_uid != (uid_t)kernel(SYS_geteuid) ||
+	    info->st_gid != (gid_t)kernel(SYS_getegid))
+		return 0;
+	int is_as_it_was = output->flags & MEMO_WAS_THERE && info->st_mode == output->former &&
+	                   (info->st_size == 0) == ((output->flags & MEMO_WAS_EMPTY) != 0) &&
+	                   (info->st_nlink == 1 || !(output->flags & MEMO_IN_PLACE));
+	return is_as_it_was || is_no_matter(q, output, info);
 }
 
 /* `*what`: the path or variable that is not as it was. */
@@ -244,13 +277,12 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 		return MEMO_DAMAGED;
 	groups.count = 0;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
-		int was_there = (output->flags & MEMO_WAS_THERE) != 0;
 		*what = (const char *)(output + 1);
-		if (!memo_is_former(entry, output, &info) ||
-		    (output->flags & MEMO_IN_PLACE && !q->is_guarded))
+		if (!memo_is_former(q, entry, output, &info) ||
+		    (output->flags & MEMO_IN_PLACE && info.st_mode != 0 && !q->is_guarded))
 			return MEMO_OUTPUT;
 		/* No input is the same file by another name. */
-		if (was_there && !(output->flags & MEMO_IS_INPUT) &&
+		if (info.st_mode != 0 && !(output->flags & MEMO_IS_INPUT) &&
 		    !is_grouped(&groups, GROUPS + i, &info))
 			return MEMO_OUTPUT;
 	}

@@ -100,8 +100,8 @@ static int look_at(int folder, const char *name, struct statx *info)
 	                   STATX_BASIC_STATS | STATX_BTIME, info);
 }
 
-static int put_in_place(const struct memo_entry *entry, const struct memo_output *output,
-                        uint32_t number)
+static int put_in_place(const struct memo_question *q, const struct memo_entry *entry,
+                        const struct memo_output *output, uint32_t number)
 {
 	char name[PATH_MAX];
 	const char *path = (const char *)(output + 1), *own;
@@ -113,7 +113,7 @@ static int put_in_place(const struct memo_entry *entry, const struct memo_output
 	         (!is_removed && (name_beside(path, number, name) != 0 ||
 	                          look_at(folder, last_name(name), &made) != 0)) ||
 	         /* Once more: it may have changed while contents were copied. */
-	         !memo_is_former(entry, output, &info);
+	         !memo_is_former(q, entry, output, &info);
 	int is_there = !failed && look_at(folder, own, &was) == 0;
 	failed = failed || memo_keep(path, is_there ? &was : NULL, is_removed ? NULL : &made) != 0;
 	if (!failed && is_removed)
@@ -136,7 +136,7 @@ static int put_all(const struct memo_question *q, const struct memo_entry *entry
 		}
 	output = first;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
-		if (put_in_place(entry, output, i) != 0) {
+		if (put_in_place(q, entry, output, i) != 0) {
 			drop_beside(entry, entry->outputs);
 			return -1; /* what is there by now the tool makes anew */
 		}

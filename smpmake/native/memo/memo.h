@@ -37,7 +37,7 @@
 #endif
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
-#define MEMO_FORMAT 6u
+#define MEMO_FORMAT 7u
 #define MEMO_MOST 8u                        /* entries of a question */
 #define MEMO_LARGEST (4u << 20)             /* bytes of a question's file */
 #define MEMO_INLINE 4096u                   /* contents up to here lie in the entry itself */
@@ -109,7 +109,7 @@ struct memo_blob {
 
 #define MEMO_WAS_THERE 1u  /* a regular file of mode `former` and our own */
 #define MEMO_REMOVED 2u    /* there is none afterwards */
-#define MEMO_IN_PLACE 4u   /* that file itself, of one name, was cut to nothing and written to */
+#define MEMO_IN_PLACE 4u   /* a file of one name is cut to nothing and written to */
 #define MEMO_IS_INPUT 8u   /* what lay there is among the facts */
 #define MEMO_WAS_EMPTY 16u /* binutils write over an empty file, and replace any other */
 
@@ -205,9 +205,10 @@ int memo_is_of_question(const struct memo_question *q, enum memo_scope scope, co
 struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at);
 uint64_t memo_check_of(const struct memo_entry *entry);
 
-/* Whether what lies in the place of an output is what lay there, and may be replaced. */
-int memo_is_former(const struct memo_entry *entry, const struct memo_output *output,
-                   struct stat *info);
+/* Whether what lies in the place of an output is what lay there, as far as it matters, and may be
+ * replaced.  `info`: what lies there; its mode is 0 where nothing does. */
+int memo_is_former(const struct memo_question *q, const struct memo_entry *entry,
+                   const struct memo_output *output, struct stat *info);
 
 /* Whether a path lies below the folder of the command: it names no folder above on its way. */
 int memo_is_below(const char *path);

@@ -53,11 +53,12 @@ static int write_output(int folder, const char *name, const struct memo_output *
                         const char *bytes, int is_job)
 {
 	uint64_t size = memo_blob_of(output)->bytes;
-	int is_cut = (output->flags & MEMO_IN_PLACE) != 0;
+	struct stat info;
+	int is_there = fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
+	int is_cut = is_there && (output->flags & MEMO_IN_PLACE) != 0;
 	/* What the command reads itself stays as it is until there is room for what comes. */
 	int is_kept = is_cut && output->flags & MEMO_IS_INPUT;
-	struct stat info;
-	if (output->flags & MEMO_WAS_THERE && !is_cut && unlinkat(folder, name, 0) != 0)
+	if (is_there && !is_cut && unlinkat(folder, name, 0) != 0)
 		return -1;
 	int fd = openat(folder, name,
 	                O_WRONLY | O_CLOEXEC | O_NOFOLLOW |
@@ -104,7 +105,7 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
 		bytes[i] =
 		    output->flags & MEMO_REMOVED ? "" : memo_bytes(&q->memo, memo_blob_of(output));
-		if (bytes[i] == NULL || !memo_is_former(entry, output, &info) ||
+		if (bytes[i] == NULL || !memo_is_former(q, entry, output, &info) ||
 		    memo_is_listed((const char *)(output + 1)))
 			return -1;
 	}

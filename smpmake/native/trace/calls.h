@@ -36,7 +36,7 @@ struct look {
 struct altered {
 	char *path;
 	int was_there;
-	int is_cut;       /* it was opened to be written anew */
+	int is_cut;       /* it was first opened to be written anew */
 	int is_temporary; /* made under a name that nobody had, as mkstemp(3) does */
 	enum leaves {
 		LEAVES_ANY,

@@ -285,11 +285,18 @@ static void note_times(struct making *making, size_t first)
 	}
 }
 
-/* What lay in the place of an output and was not read: of that the output itself tells. */
+/* What lay in the place of an output and was not read, or that nothing did: of that the output
+ * itself tells. */
 static int is_only_replaced(const struct trace *trace, const struct look *look)
 {
 	const struct altered *one = trace_altered(trace, look->path);
-	return one != NULL && one->was_there && look->kind == MEMO_IS_FILE && !look->opened;
+	struct stat info;
+	if (one == NULL || look->way == OPENS)
+		return 0;
+	if (one->was_there)
+		return look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_NO_LINK;
+	return look->kind == MEMO_IS_ABSENT && !trace->question->is_changer &&
+	       lstat(look->path, &info) == 0;
 }
 
 /* Whether an input was the same file as what an output has replaced, by another name. */
@@ -403,6 +410,13 @@ static int is_dated_archive(const char *bytes, size_t size)
 	return 0;
 }
 
+/* Whether a file that had been there would have been written to: binutils remove an older object,
+ * cc1 writes over an older text, and what is made by another name takes its place. */
+static int would_be_cut(const struct altered *one, const char *bytes, size_t size)
+{
+	return !one->was_there && one->is_cut && (size < 4 || memcmp(bytes, "\177ELF", 4) != 0);
+}
+
 /* How an output was made, and what of it was there before. */
 static uint32_t flags_of(const struct trace *trace, const struct altered *one,
                          const struct stat *now)
@@ -499,6 +513,8 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 			return MEMO_CLOCK; /* of Windows: the time is in it */
 		if (is_dated_archive(bytes, size))
 			return MEMO_CLOCK;
+		if (would_be_cut(one, bytes, size))
+			output->flags |= MEMO_IN_PLACE;
 		int failed = put_blob(making, &trace->question->memo, bytes, size);
 		free(bytes);
 		if (failed)
@@ -568,7 +584,8 @@ static const char *first_difference(const struct memo *memo, const struct memo_e
 		return "which files it makes";
 	for (uint32_t i = 0; i < known->outputs; i++) {
 		*what = (const char *)(b + 1);
-		if (strcmp((const char *)(a + 1), *what) != 0 || a->flags != b->flags)
+		if (strcmp((const char *)(a + 1), *what) != 0 ||
+		    (a->flags ^ b->flags) & (MEMO_REMOVED | MEMO_IS_INPUT))
 			return "which files it makes";
 		if (a->mode != b->mode)
 			return "the mode of";

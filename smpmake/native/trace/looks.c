@@ -371,7 +371,7 @@ struct altered *trace_alter(struct trace *trace, const char *path, int is_opened
 	if (known != NULL)
 		return known;
 	look_at_folder_of(trace, path);
-	struct altered one = {.path = strdup(path)};
+	struct altered one = {.path = strdup(path), .is_cut = is_opened};
 	if (lstat(path, &one.before) == 0) {
 		const struct stat *before = &one.before;
 		one.was_there = 1;
@@ -383,7 +383,6 @@ struct altered *trace_alter(struct trace *trace, const char *path, int is_opened
 		/* It keeps its inode, group and attributes: a file in its place would not. */
 		if (is_opened && keeps)
 			trace_spoil(trace, MEMO_FORMER);
-		one.is_cut = is_opened;
 		if (keeps)
 			trace_look_at(trace, path, 0, 1);
 		hash_before(trace, path);
