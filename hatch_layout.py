@@ -11,7 +11,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-HEADERS = ("wire.h", "undo.h", "reasons.h", "remote.h", "board.h", "trace.h")
+HEADERS = ("wire.h", "undo.h", "miss_reasons.h", "remote.h", "board.h", "trace.h")
+#: Enums of which each number's comment is a sentence for people.
+SENTENCES = ("memo_why",)
 CODES = {
     "char": ("s", 1),
     "int32_t": ("i", 4),
@@ -65,6 +67,9 @@ def module(native: Path) -> str:
             raise HeaderError(f"{native}/layout/{header}: {error}") from error
     lines = [BEGINNING]
     lines += [f"{name}: Final = {value!r}" for name, value in reader.constants.items()]
+    for name, sentences in reader.sentences.items():
+        rows = [f'    {number}: "{text}",' for number, text in sentences.items()]
+        lines += ["", f"{name.upper()}_SENTENCES: Final = {{", *rows, "}"]
     for name, fields in reader.structures.items():
         lines += [
             "",
@@ -85,8 +90,14 @@ class _Reader:
     def __init__(self) -> None:
         self.constants: dict[str, int | str] = {}
         self.structures: dict[str, list[Field]] = {}
+        self.sentences: dict[str, dict[int, str]] = {}
 
     def read(self, text: str) -> None:
+        for name in SENTENCES:
+            found = re.search(rf"^enum {name} \{{(.*?)^\}};", text, re.MULTILINE | re.DOTALL)
+            if found is not None:
+                told = re.findall(r"= (\d+),\s*/\*(.*?)\*/", found[1], re.DOTALL)
+                self.sentences[name] = {int(n): " ".join(words.split()) for n, words in told}
         text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).replace("\\\n", " ")
         for name, value in re.findall(r"^#define[ \t]+(\w+)[ \t]+(\S.*)$", text, re.MULTILINE):
             self.constants[name] = self._value(value)

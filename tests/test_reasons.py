@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import pytest
 
-from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Reason
+from smpmake.commands.pending_files import PendingAnswerError
 from smpmake.config import Settings
 from smpmake.decide.policy import Context, Decision, decide
 from tests.commands.disk import FakeFiles, meaning

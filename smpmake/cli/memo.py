@@ -14,6 +14,7 @@ import click
 from smpmake import private, units
 from smpmake.cli.settings import settings_from
 from smpmake.options import BY_NAME
+from smpmake.protocol import layout
 from smpmake.session import memo as store
 
 _OFF: Final = "smpmake remembers no results yet: the next build will."
@@ -107,6 +108,8 @@ def _reasons(
 ) -> Iterator[str]:
     """The most frequent first."""
     for number, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
-        why = store.SENTENCES.get(int(number) if number.isdecimal() else 0, "of a newer reason")
+        why = layout.MEMO_WHY_SENTENCES.get(
+            int(number) if number.isdecimal() else 0, "of a newer reason"
+        )
         example = f" ({units.printable(examples[number])})" if number in examples else ""
         yield f"  {count:6} {head} {why}{example}"

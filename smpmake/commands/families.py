@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from smpmake.commands import remembered
 from smpmake.commands.compilers import probes
-from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Family, Invocation, Kind, Reason
 from smpmake.commands.paths import basename, callers_file, is_device
+from smpmake.commands.pending_files import PendingAnswerError
 from smpmake.commands.reading import makes
 
 if TYPE_CHECKING:

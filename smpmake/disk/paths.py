@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
-from smpmake.commands.foretold import PendingAnswerError
+from smpmake.commands.pending_files import PendingAnswerError
 from smpmake.disk.elf import is_program
 
 _LONGEST_RESPONSE_FILE: Final = 8 << 20

@@ -6,8 +6,8 @@ import functools
 import os
 from typing import Final
 
-from smpmake.commands.foretold import Foretold, ForetoldFiles
 from smpmake.commands.model import Files
+from smpmake.commands.pending_files import Foretold, ForetoldFiles
 from smpmake.disk.paths import FolderFiles, Paths
 from smpmake.guard.pending import Pending
 from smpmake.schedule.hazards import Hazards

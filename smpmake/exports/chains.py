@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from smpmake.commands.again import only_touches
+from smpmake.commands.recorded_words import only_touches
 from smpmake.exports.effects import Disk, LeftOut, Made, Step
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from smpmake.commands.again import Removal, is_link, is_move, removal, wants_none
 from smpmake.commands.families import analyse
 from smpmake.commands.files.depfiles import prerequisites
 from smpmake.commands.model import Files, Kind, Reason, Write
 from smpmake.commands.reading.recipe import placed
+from smpmake.commands.recorded_words import Removal, is_link, is_move, removal, wants_none
 from smpmake.commands.units import UnreadableError, units
 from smpmake.exports.parts import invocation, rejoined, words_of
 from smpmake.records import CommandRecord

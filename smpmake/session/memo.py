@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from smpmake import cpus, folders, native, private, units, variables
 from smpmake.disk.trees import remove_tree
 from smpmake.errors import SmpmakeError
-from smpmake.protocol import layout
 
 if TYPE_CHECKING:
     from smpmake.session.memo_remote import Exchanged, Remote
@@ -37,46 +36,6 @@ _SETTLED: Final = 60_000_000_000  # ns
 _DAY: Final = 86400
 _WEEK: Final = 7
 _KINDS: Final = ("q", "c", "s")  # native/memo/memo.h
-
-#: Why a command was run all the same, by native/layout/reasons.h.
-SENTENCES: Final = {
-    layout.MEMO_NO_FAMILY: "smpmake remembers no results of this program",
-    layout.MEMO_SCRIPT: "the program, or a part of it, is a script",
-    layout.MEMO_FRESH: "the program is younger than the build",
-    layout.MEMO_WORDS: "its words ask for what changes from run to run",
-    layout.MEMO_TERMINAL: "it writes to a device, or to two terminals",
-    layout.MEMO_STREAMS: "smpmake cannot tell its standard streams apart",
-    layout.MEMO_ENVIRONMENT: "a variable leads to what smpmake cannot check",
-    layout.MEMO_UNREADABLE: "smpmake could not read a file that it names",
-    layout.MEMO_STORE: "smpmake could not use the store",
-    layout.MEMO_LIMIT: "a limit is set on the size of files",
-    layout.MEMO_UNKNOWN: "no result of this command was remembered yet",
-    layout.MEMO_FILE: "a file that it reads has changed",
-    layout.MEMO_APPEARED: "a file is there now that was not",
-    layout.MEMO_FOLDER: "a folder or link has changed",
-    layout.MEMO_OUTPUT: "another file was in the place of its output",
-    layout.MEMO_DAMAGED: "the entry was damaged",
-    layout.MEMO_UNDO: "smpmake could not put its files in place",
-    layout.MEMO_BAD_NEWS: "it failed the last time: smpmake runs it again before it says so",
-    layout.MEMO_VARIABLE: "a variable that it asks for has changed",
-    layout.MEMO_UNTRACED: "the system does not let smpmake trace it",
-    layout.MEMO_CALL: "it made a system call that smpmake does not follow",
-    layout.MEMO_ERROR: "it could not look at a file, though the file may be there",
-    layout.MEMO_YOUNG: "it read a file that had just been written",
-    layout.MEMO_CHANGED: "a file changed while it ran",
-    layout.MEMO_CLOCK: "it asked for the date",
-    layout.MEMO_RANDOM: "it asked for random numbers",
-    layout.MEMO_SPECIAL: "it used a device, a socket or /proc",
-    layout.MEMO_INPUT: "it read its standard input",
-    layout.MEMO_FORMER: "it wrote to a link, or to what is no file of yours alone",
-    layout.MEMO_FAILED: "it failed, and may succeed the next time",
-    layout.MEMO_KILLED: "a signal ended it, or a part of it",
-    layout.MEMO_LEFT: "it left a process behind",
-    layout.MEMO_LARGE: "it made over 64 files or a large one, or the store or its disk is full",
-    layout.MEMO_DISTANT: "a file lies on a file system whose times smpmake does not trust",
-    layout.MEMO_OLDER: "it read an older file than the one that lies there now",
-    layout.MEMO_ONLY_CHECKED: "--memo=check runs everything",
-}
 
 
 class Told:

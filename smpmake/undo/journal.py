@@ -1,7 +1,7 @@
 """The journal: what a build changes is written down before, so that it can be taken back.
 
 Guards write what the processes of the build are about to do (native/guard/change/journal.c), this
-server what it promised and what it does itself; native/keeper/takeback.c undoes by both, newest
+server what it promised and what it does itself; native/keeper/rollback.c undoes by both, newest
 first, here or after everything has been killed.  The layout is native/layout/undo.h's.
 
 Where nothing can be undone the server writes all the same what concerns its promises: a kill leaves

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from smpmake.commands.foretold import PendingAnswerError
+from smpmake.commands.pending_files import PendingAnswerError
 from smpmake.disk import paths
 from smpmake.disk.paths import FolderFiles, Paths
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Files
+from smpmake.commands.pending_files import PendingAnswerError
 from smpmake.disk.paths import FolderFiles
 from tests.support.bench import RULES, Bench
 

@@ -10,7 +10,6 @@ import psutil
 import pytest
 
 from smpmake.protocol import layout
-from smpmake.session import memo
 from tests.support.held import Held
 from tests.support.kills import name_of
 from tests.support.remembered import CONFIGURE_BEGIN, NEEDS_A_GUARD, STATUS, counts, forge, settle
@@ -34,7 +33,7 @@ def test_a_second_configure_gets_its_answers_back(space: Space) -> None:
     shown = space.smpmake("memo").out
     assert f"commands   {CHECKS}\n" in shown
     assert f"{CHECKS} commands run" in shown
-    assert memo.SENTENCES[layout.MEMO_ONLY_CHECKED] in shown
+    assert layout.MEMO_WHY_SENTENCES[layout.MEMO_ONLY_CHECKED] in shown
     assert f"forgotten {CHECKS} commands" in space.smpmake("memo", "clear").out
     assert "no results yet" in space.smpmake("memo").out
 

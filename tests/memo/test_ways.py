@@ -13,7 +13,7 @@ from smpmake import native
 
 SOURCES = Path(native.__file__).parent
 PROGRAM = """
-#include "memo/way.c"
+#include "memo/output_path.c"
 #include <stdio.h>
 int memo_folder_of(const char *path, char room[PATH_MAX])
 {

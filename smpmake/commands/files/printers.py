@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Files, Invocation, Kind, Reason
 from smpmake.commands.options import Getopt, Marker, Opt, Parsed, Want
+from smpmake.commands.pending_files import PendingAnswerError
 
 
 class Do(Marker):

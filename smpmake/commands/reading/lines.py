@@ -14,10 +14,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from smpmake.commands.echo import spoken
 from smpmake.commands.paths import join
 from smpmake.commands.reading.line_words import PLAIN, NotUnderstoodError, Words, children, text_of
 from smpmake.commands.reading.plain_lines import Command, Statement, statements
-from smpmake.commands.spoken import spoken
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -14,7 +14,6 @@ from typing import Final
 from smpmake.commands.families import SHELLS, find
 from smpmake.commands.families import analyse as analyse_tool
 from smpmake.commands.files.printers import ANSWERS, FILTERS
-from smpmake.commands.foretold import Foretold, ForetoldFiles
 from smpmake.commands.generators import libtool, libtool_link
 from smpmake.commands.model import (
     Analysis,
@@ -26,6 +25,7 @@ from smpmake.commands.model import (
     named,
 )
 from smpmake.commands.paths import basename, join
+from smpmake.commands.pending_files import Foretold, ForetoldFiles
 from smpmake.commands.reading.line_words import NotUnderstoodError
 from smpmake.commands.reading.lines import PIPE, PRINT, Line, Simple, read
 

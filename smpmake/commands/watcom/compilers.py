@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from smpmake.commands.foretold import PendingAnswerError
 from smpmake.commands.model import Analysis, Invocation, Kind, Part, Reason, Refusals, Write
 from smpmake.commands.options import UnreadableError
 from smpmake.commands.paths import basename, is_device, split_suffix
+from smpmake.commands.pending_files import PendingAnswerError
 from smpmake.commands.watcom.options import OF_ASSEMBLER, OF_C, OF_CXX, Do, Options
 from smpmake.commands.watcom.words import bare, own_name, place, words_of
 

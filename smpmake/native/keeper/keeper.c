@@ -19,7 +19,7 @@
  *
  *     smpmake-keeper undo FOLDER all|stop
  *
- * undoes what the undo journal says (takeback.h); complaints go to stdout, and it ends with 1 where
+ * undoes what the undo journal says (rollback.h); complaints go to stdout, and it ends with 1 where
  * something could not be undone.
  */
 #include <dirent.h>
@@ -42,7 +42,7 @@
 
 #include "base/system.h"
 #include "base/util.h"
-#include "takeback.h"
+#include "rollback.h"
 
 #define GRACE_MS 2000
 

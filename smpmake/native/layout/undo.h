@@ -1,7 +1,7 @@
 /* The undo journal: what the processes of a build are about to change, written down before.
  *
  * Guards write it (guard/change/journal.c), so does the server, into a file of its own in the same
- * form (smpmake/undo/journal.py); keeper (takeback.c) undoes by it, newest first, also when every
+ * form (smpmake/undo/journal.py); keeper (rollback.c) undoes by it, newest first, also when every
  * process of the build has been killed.  It lies in the session's folder: undo/head, undo/log,
  * undo/server.
  *

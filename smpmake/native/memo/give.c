@@ -8,7 +8,7 @@
 
 #include "base/kernel.h"
 #include "base/util.h"
-#include "keep.h"
+#include "undo_journal.h"
 
 /* ".NAME" beside an output; -1 where that is too long. */
 static int name_beside(const char *path, uint32_t number, char room[PATH_MAX])

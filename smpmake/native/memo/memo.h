@@ -22,7 +22,7 @@
 #include "base/kernel.h"
 #include "base/sha256.h"
 #include "base/sum.h"
-#include "layout/reasons.h"
+#include "layout/miss_reasons.h"
 
 /* A system call about a file of the command's own.  Under the guard it goes by libc, as the
  * command's would: so it waits, and is shown and noted, as the command would wait and be. */
@@ -226,7 +226,7 @@ int memo_leads(const char *path, char folder[PATH_MAX], char room[PATH_MAX]);
 int memo_waits(const struct memo_question *q, enum memo_why why);
 
 /* Makes the files of an entry, writes its texts; the status, or -1 where nothing was done.  The
- * undo journal beside the board of keep.h has it. */
+ * undo journal beside the board of undo_journal.h has it. */
 int memo_give(const struct memo_question *q, const struct memo_entry *entry);
 
 /* Gives a file the time by the exact clock; the kernel takes that of its last tick.  So it is

@@ -148,7 +148,8 @@ static int is_near(const struct memo_entry *entry)
 	return 1;
 }
 
-/* Stamps say nothing on another machine: what has no boot is compared by content (memo/facts.c). */
+/* Stamps say nothing on another machine: what has no boot is compared by content (memo/validate.c).
+ */
 static void make_foreign(struct memo_entry *entry)
 {
 	struct memo_fact *fact = (void *)(entry + 1);

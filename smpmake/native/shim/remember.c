@@ -12,8 +12,8 @@
 #include "base/kernel.h"
 #include "base/util.h"
 #include "invocation.h"
-#include "memo/keep.h"
 #include "memo/memo.h"
+#include "memo/undo_journal.h"
 #include "unasked.h"
 
 int execute(const char *real, char **argv, char **env)

@@ -11,8 +11,8 @@
 #include "base/terminal.h"
 #include "calls.h"
 #include "entry.h"
-#include "memo/keep.h"
 #include "memo/remote.h"
+#include "memo/undo_journal.h"
 #include "memo/views.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from smpmake.commands.foretold import Foretold, ForetoldFiles
 from smpmake.commands.model import Kind
+from smpmake.commands.pending_files import Foretold, ForetoldFiles
 from tests.commands.disk import FakeFiles, meaning
 
 GRAMMAR = "%token N\n%%\nall: N ;\n"

@@ -9,7 +9,7 @@
 #include "guard/pages.h"
 
 #define LOOK_CALL kernel_unseen
-#include "base/journal.h"
+#include "base/undo_entry.h"
 
 struct change {
 	struct undo_head *head;

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from smpmake.commands.again import Removal, is_link, is_move, only_touches, removal, wants_none
+from smpmake.commands.recorded_words import (
+    Removal,
+    is_link,
+    is_move,
+    only_touches,
+    removal,
+    wants_none,
+)
 
 
 @pytest.mark.parametrize(("line", "whole"), [("rm a b", False), ("grm -rf a b", True)])

@@ -1,8 +1,8 @@
 /* An entry of the undo journal (layout/undo.h) in the making, as guards and shims make it.  Whoever
  * includes this has mapped the journal's head, and the segment of its log in which the entry is.
  */
-#ifndef SMPMAKE_BASE_JOURNAL_H
-#define SMPMAKE_BASE_JOURNAL_H
+#ifndef SMPMAKE_UNDO_ENTRY_H
+#define SMPMAKE_UNDO_ENTRY_H
 
 #include <linux/stat.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Undoing by the undo journal (undo.h). */
-#ifndef SMPMAKE_TAKEBACK_H
-#define SMPMAKE_TAKEBACK_H
+#ifndef SMPMAKE_ROLLBACK_H
+#define SMPMAKE_ROLLBACK_H
 
 enum undo_extent {
 	UNDO_ALL, /* to the beginning */

@@ -1,6 +1,6 @@
 /* The undo journal's part in giving a remembered result back: what guards would write down. */
-#ifndef SMPMAKE_MEMOKEEP_H
-#define SMPMAKE_MEMOKEEP_H
+#ifndef SMPMAKE_MEMO_UNDO_JOURNAL_H
+#define SMPMAKE_MEMO_UNDO_JOURNAL_H
 
 #include <linux/stat.h>
 #include <stdint.h>

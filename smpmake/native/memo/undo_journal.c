@@ -1,4 +1,4 @@
-#include "keep.h"
+#include "undo_journal.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/journal.h"
 #include "base/kernel.h"
+#include "base/undo_entry.h"
 #include "base/util.h"
 #include "layout/board.h"
 

@@ -184,7 +184,7 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 	switch (fact->kind) {
 	case MEMO_IS_ABSENT:
 		return MEMO_APPEARED;
-	case MEMO_LEADS_TO: /* is looked at where the output is (memo/way.c) */
+	case MEMO_LEADS_TO: /* is looked at where the output is (memo/output_path.c) */
 		return S_ISDIR(info.st_mode) ? 0 : MEMO_FOLDER;
 	case MEMO_IS_DEVICE:
 		return S_ISCHR(info.st_mode) && info.st_rdev == fact->more &&

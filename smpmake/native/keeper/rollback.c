@@ -1,4 +1,4 @@
-#include "takeback.h"
+#include "rollback.h"
 
 #include <errno.h>
 #include <fcntl.h>
