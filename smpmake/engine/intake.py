@@ -25,7 +25,7 @@ from smpmake.engine.pool import Workers
 from smpmake.engine.programs import Programs
 from smpmake.engine.recipes import Recipes
 from smpmake.engine.replies import Reply
-from smpmake.engine.verdict import Verdict
+from smpmake.engine.verdict import Verdict, judge
 from smpmake.guard.pending import Pending
 from smpmake.protocol.wire import CLOSED, Given, Invoke
 from smpmake.schedule.hazards import Hazards
@@ -114,31 +114,30 @@ class Intake:
         ):
             build.promises.command_tells(invoke)
             return None
-        # A file of the tool's own may take the number of a closed stream: a worker has none.
-        keeps_streams = CLOSED in (invoke.out, invoke.err)
         is_first = decision.deferred and rules.guard and not is_line
         is_first = is_first and self._shows_what_it_writes(invoke, analysis)
-        if is_first and self._observer.writes_more(invoke.real, analysis.kind):
-            decision, is_first = decision._replace(reason=Reason.WRITES_MORE), False
-        caller, failure_key = b"", ""
-        if decision.deferred:
-            if build.undoing.journal is not None:
-                caller = context.calling_command()
-            failure_key = build.promises.awaited_digest(invoke, caller)
-        else:
+        writes_more = is_first and self._observer.writes_more(invoke.real, analysis.kind)
+        is_told = decision.deferred and not writes_more
+        caller = b""
+        if is_told and build.undoing.journal is not None:
+            caller = context.calling_command()
+        failure_key = build.promises.awaited_digest(invoke, caller) if is_told else ""
+        # As a rule it fails.
+        if is_told and build.promises.lost and self._needs_lost(build, cwd, analysis):
+            failure_key = failure_key or digest_of(invoke.cwd, invoke.argv)
+        if not is_told:
             build.promises.command_tells(invoke)
         if not build.promises.owes_truth:
             self._pending.end_query()
-        if build.promises.lost and decision.deferred and self._needs_lost(build, cwd, analysis):
-            # It fails, as a rule.
-            failure_key = failure_key or digest_of(invoke.cwd, invoke.argv)
-        if keeps_streams:
-            failure_key = ""
-        if failure_key:
-            decision = decision._replace(reason=Reason.STATUS_MATTERS)
-        elif is_first:
-            decision = decision._replace(reason=Reason.FIRST_OF_SCRIPT)
-        return Verdict(decision, caller, failure_key, is_first)
+        # A file of the tool's own may take the number of a closed stream: a worker has none.
+        has_streams = CLOSED not in (invoke.out, invoke.err)
+        return judge(
+            decision,
+            caller,
+            failure_key if has_streams else "",
+            writes_more=writes_more,
+            is_first=is_first,
+        )
 
     def _act(
         self,
