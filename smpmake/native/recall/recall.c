@@ -164,7 +164,8 @@ int main(int argc, char **argv)
 	const char *socket = getenv(OURS "SOCKET");
 	const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
 	const char *notes = getenv(OURS "TRACE");
-	int is_job = notes != NULL;
+	/* What a job starts, as a script does, is no job: a worker's own process leads its group. */
+	int is_job = notes != NULL && getpgrp() == getpid();
 	if (argc < 2)
 		return STATUS_CANNOT_RUN;
 	const char *program = argv[1];
