@@ -1,6 +1,6 @@
 """Results that are remembered from build to build: the session's part.
 
-Shims and smpmake-memo do the work (native/memo/memo.h); the store is made, counted, cleaned here.
+Shims and smpmake-memo do the work (native/memo/store.h); the store is made, counted, cleaned here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LARGEST: Final = 1 << 62  # of a count; sums of them are still numbers for ever
 _SETTLED: Final = 60_000_000_000  # ns
 _DAY: Final = 86400
 _WEEK: Final = 7
-_KINDS: Final = ("q", "c", "s")  # native/memo/memo.h
+_KINDS: Final = ("q", "c", "s")  # native/memo/store.h
 
 
 class Told:
@@ -92,7 +92,7 @@ def prepare(mode: str, session: Path, most: int) -> dict[str, str]:
 
 
 def _settled_ns(folder: str = "/proc/sys/vm") -> int:
-    """How long a file has to be unchanged before its times are believed, ns (native/memo/memo.h).
+    """How long a file has to be unchanged before its times are believed, ns (native/memo/store.h).
 
     folder  where the kernel says how long it keeps what was written; laptops do for minutes.
     """

@@ -42,7 +42,7 @@ _TO_HEAR: Final = 1.0  # s for a command to say something
 _END: Final = 0  # a kind of ask that no command has
 _AT_THE_END: Final = 5.0  # s for what is still to be sent
 _SLOW: Final = f"it took more than {layout.REMOTE_MS // 1000} s"
-_LEFT_FREE: Final = 4 << 30  # bytes of the store's disk (native/memo/memo.h)
+_LEFT_FREE: Final = 4 << 30  # bytes of the store's disk (native/memo/store.h)
 _WAITING: Final = 64 << 20  # bytes that may wait to be sent
 
 

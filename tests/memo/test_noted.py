@@ -234,7 +234,7 @@ WORDS: Final = ("-c", "conftest.c")
 SOURCE: Final = '#include <stdio.h>\n#include "x.h"\nint main(void) { return 0; }\n'
 
 
-UNSTAMPED: Final = 8  # MEMO_UNSTAMPED in native/memo/memo.h
+UNSTAMPED: Final = 8  # MEMO_UNSTAMPED in native/memo/entry.h
 
 
 class Both:

@@ -1,5 +1,5 @@
 /* Entries of a damaged store: whether their facts hold, and where their parts are. */
-#include "memo/memo.h"
+#include "memo/question.h"
 
 /* Of real files, which are large: a sum takes longer than all else. */
 #define memo_content(...) (-1)

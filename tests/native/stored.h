@@ -3,7 +3,7 @@
 #define STORED_H
 
 #include "fuzzed.h"
-#include "memo/memo.h"
+#include "memo/question.h"
 
 static char *words[] = {"gcc", "-c", "a.c", "-o", "sub/a.o", NULL};
 static char *variables[] = {"LANG=C", "TMPDIR=/tmp", NULL};

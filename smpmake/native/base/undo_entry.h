@@ -4,9 +4,9 @@
 #ifndef SMPMAKE_UNDO_ENTRY_H
 #define SMPMAKE_UNDO_ENTRY_H
 
-#include <linux/stat.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 

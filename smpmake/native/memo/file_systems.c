@@ -1,5 +1,5 @@
-/* Which file systems may be believed (memo.h). */
-#include "memo.h"
+/* Which file systems may be believed. */
+#include "store.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

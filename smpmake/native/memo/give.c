@@ -1,5 +1,5 @@
-/* The giving back of an answer by a shim, where nothing is pending (memo.h). */
-#include "memo.h"
+/* The giving back of an answer by a shim, where nothing is pending. */
+#include "give.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -8,6 +8,7 @@
 
 #include "base/kernel.h"
 #include "base/util.h"
+#include "finish.h"
 #include "undo_journal.h"
 
 /* ".NAME" beside an output; -1 where that is too long. */

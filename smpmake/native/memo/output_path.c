@@ -1,5 +1,5 @@
-/* Where an output lies: the way to its folder (memo.h). */
-#include "memo.h"
+/* Where an output lies: the way to its folder. */
+#include "entry.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* A command's question (memo.h). */
-#include "memo.h"
+/* A command's question. */
+#include "question.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include "base/inherited.h"
 #include "base/kernel.h"
 #include "base/util.h"
+#include "finish.h"
 #include "layout/wire.h"
 
 #define LIMITS 16

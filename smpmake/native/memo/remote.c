@@ -12,6 +12,7 @@
 
 #include "base/kernel.h"
 #include "base/util.h"
+#include "told.h"
 
 #define SEND_MS 100 /* how long a busy session may take to hear us */
 

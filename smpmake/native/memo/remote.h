@@ -8,7 +8,7 @@
 #define SMPMAKE_MEMO_REMOTE_H
 
 #include "layout/remote.h"
-#include "memo.h"
+#include "question.h"
 
 /* Where no entry of this machine holds: one of others that does, all of whose contents are here
  * now; NULL: there is none.  `why`: what was wrong with ours. */

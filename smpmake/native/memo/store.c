@@ -1,11 +1,10 @@
-/* The files of the store (memo.h), and the hashes of others. */
-#include "memo.h"
+/* The files of the store, and the hashes of others. */
+#include "question.h"
 #include "text.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,41 +43,6 @@ int64_t memo_clock(void)
 	struct timespec now = {0, 0};
 	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int memo_is_to_end(void)
-{
-	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-	uint64_t waiting = 0;
-	kernel(SYS_rt_sigpending, &waiting, sizeof waiting);
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-		struct { /* the kernel's */
-			uintptr_t handler;
-			uint64_t more[3];
-		} action = {.handler = 0};
-		if (!(waiting >> (signals[i] - 1) & 1))
-			continue;
-		kernel(SYS_rt_sigaction, signals[i], NULL, &action, sizeof waiting);
-		if (action.handler != (uintptr_t)SIG_IGN)
-			return 1;
-	}
-	return 0;
-}
-
-void memo_pass_tick(int64_t made_ns)
-{
-	const struct timespec moment = {0, 500000};
-	while (made_ns != 0 && memo_clock() <= made_ns)
-		nanosleep(&moment, NULL);
-}
-
-int memo_date(int fd)
-{
-	struct timespec times[2] = {{0, UTIME_OMIT}, {0, 0}};
-	return kernel(SYS_clock_gettime, CLOCK_REALTIME, &times[1]) == 0 &&
-	               kernel(SYS_utimensat, fd, NULL, times, 0) == 0
-	           ? 0
-		   : -1;
 }
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)
@@ -528,102 +492,4 @@ const char *memo_bytes(const struct memo *memo, const struct memo_blob *blob)
 	sha256_add(&sum, data, size);
 	sha256_end(&sum, hash);
 	return memcmp(hash, blob->hash, SHA256_SIZE) == 0 ? data : NULL;
-}
-
-/* ------------------------------------------------------------------ what a command prints */
-
-int memo_is_deserted(int fd)
-{
-	const struct timespec none = {0, 0};
-	struct pollfd end = {.fd = fd};
-	return kernel(SYS_ppoll, &end, 1, &none, NULL, 0) > 0 && (end.revents & POLLERR) != 0;
-}
-
-int memo_tell_text(int fd, const char *text, size_t size)
-{
-	struct stat before, after;
-	long at = kernel(SYS_lseek, fd, 0, SEEK_CUR);
-	if (kernel(SYS_fstat, fd, &before) != 0)
-		return -1;
-	if (write_all(fd, text, size) == 0)
-		return 0;
-	if (S_ISREG(before.st_mode) && kernel(SYS_fstat, fd, &after) == 0) {
-		if (after.st_size > before.st_size)
-			kernel(SYS_ftruncate, fd, before.st_size);
-		kernel(SYS_lseek, fd, at, SEEK_SET);
-	}
-	return -1;
-}
-
-/* Who would read what is there by now is not run behind it: it prints as much as there is room for,
- * as it would have done behind its work. */
-int memo_tell_last(const struct memo_question *q, const struct memo_entry *entry, const char *said,
-                   size_t size)
-{
-	if (memo_tell_text(1, said, size) == 0)
-		return 0;
-	if (!q->is_changer || entry->outputs == 0)
-		return -1;
-	write_all(1, said, size);
-	return 0;
-}
-
-/* ------------------------------------------------------------------ the session */
-
-/* Where they are told; -1 where there is no such file. */
-static int open_told(const struct memo *memo, int how)
-{
-	char path[PATH_MAX];
-	if (*memo->session == '\0' || strlen(memo->session) + sizeof "/memo" > sizeof path)
-		return -1;
-	strcpy(stpcpy(path, memo->session), "/memo");
-	return (int)kernel(SYS_openat, AT_FDCWD, path, how | O_CLOEXEC, 0);
-}
-
-void memo_tell(const struct memo *memo, const char *line, size_t size)
-{
-	int fd = open_told(memo, O_WRONLY | O_APPEND);
-	if (fd >= 0) {
-		(void)!write(fd, line, size);
-		close(fd);
-	}
-}
-
-char memo_told_last(const struct memo *memo)
-{
-	char last[32];
-	struct stat info;
-	int fd = open_told(memo, O_RDONLY);
-	int64_t at = fd >= 0 && kernel(SYS_fstat, fd, &info) == 0 ? info.st_size : 0;
-	at = at > (int64_t)sizeof last ? at - (int64_t)sizeof last : 0;
-	long size = kernel(SYS_pread64, fd, last, sizeof last, at);
-	close(fd);
-	if (size <= 0)
-		return 0;
-	long first = size - 1;
-	while (first > 0 && last[first - 1] != '\n')
-		first--;
-	return last[first];
-}
-
-void memo_tell_why(const struct memo_question *q, enum memo_why why)
-{
-	char lines[PATH_MAX + 64] = "", *end = lines + sizeof lines - 2, *at = lines;
-	int is_of_fact = (why >= MEMO_FILE && why <= MEMO_OUTPUT) || why == MEMO_VARIABLE;
-	const char *name = is_of_fact ? q->doubted : NULL;
-	if (name != NULL && strlen(name) < PATH_MAX && strpbrk(name, "\n\r") == NULL) {
-		at = put_number(put_text(at, end, "e "), end, why);
-		at = put_text(put_text(put_text(at, end, " "), end, name), end, "\n");
-	}
-	at = put_number(put_text(at, end, "m "), end, why);
-	*at++ = '\n';
-	memo_tell(&q->memo, lines, (size_t)(at - lines));
-}
-
-void memo_tell_number(const struct memo *memo, char letter, uint64_t number)
-{
-	char line[32] = {letter, ' '};
-	char *end = put_number(line + 2, line + sizeof line - 1, number);
-	*end++ = '\n';
-	memo_tell(memo, line, (size_t)(end - line));
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "memo.h"
+#include "store.h"
 
 #define LINE 512u /* bytes of a line that are looked at */
 

@@ -14,7 +14,7 @@ struct reading {
 	int is_there;  /* the word has come, if only in a comment */
 };
 
-/* MEMO_HAS_CLOCK and what follows it (memo.h).  A piece ends at `size`; up to `before` it is the
+/* MEMO_HAS_CLOCK and what follows it (store.h).  A piece ends at `size`; up to `before` it is the
  * end of the one before, for what stands on the border. */
 uint32_t memo_text_says(struct reading *reading, const char *text, size_t before, size_t size);
 

@@ -2,8 +2,8 @@
 #ifndef SMPMAKE_MEMO_UNDO_JOURNAL_H
 #define SMPMAKE_MEMO_UNDO_JOURNAL_H
 
-#include <linux/stat.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* `board`: where the session's is; beside it lies its journal. */
 void memo_keep_by(const char *board);

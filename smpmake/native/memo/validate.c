@@ -1,5 +1,5 @@
-/* Whether an entry's facts hold (memo.h). */
-#include "memo.h"
+/* Whether an entry's facts hold. */
+#include "question.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,8 @@
  * result back is running the command, only quicker, and nobody else need know of it.  Where
  * nothing is remembered it becomes what runs and traces the tool (trace/run.c).
  */
-#include "memo/memo.h"
+#include "memo/finish.h"
+#include "memo/told.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -164,7 +165,8 @@ int main(int argc, char **argv)
 	const char *socket = getenv(OURS "SOCKET");
 	const char *slash = socket != NULL ? strrchr(socket, '/') : NULL;
 	const char *notes = getenv(OURS "TRACE");
-	/* What a job starts, as a script does, is no job: a worker's own process leads its group. */
+	/* What a job starts, as a script does, is no job: a worker's own process leads its group.
+	 */
 	int is_job = notes != NULL && getpgrp() == getpid();
 	if (argc < 2)
 		return STATUS_CANNOT_RUN;

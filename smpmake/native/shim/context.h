@@ -22,7 +22,7 @@ struct context {
 	char *depth;
 	char **env;
 	size_t env_bytes;
-	char *memo;                 /* how results are remembered (memo.h); NULL: they are not */
+	char *memo; /* how results are remembered (memo/store.h); NULL: they are not */
 	const char *memo_program;   /* what runs a command to remember its result */
 	const char *recall_program; /* what first looks whether it is remembered, under the guard */
 	int is_numbered;            /* the tool is one of the server's commands, and guarded */

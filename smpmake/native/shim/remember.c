@@ -12,7 +12,8 @@
 #include "base/kernel.h"
 #include "base/util.h"
 #include "invocation.h"
-#include "memo/memo.h"
+#include "memo/give.h"
+#include "memo/told.h"
 #include "memo/undo_journal.h"
 #include "unasked.h"
 

@@ -1,4 +1,4 @@
-/* What a shim does about remembered results (memo.h). */
+/* What a shim does about remembered results. */
 #ifndef SMPMAKE_REMEMBER_H
 #define SMPMAKE_REMEMBER_H
 

@@ -8,7 +8,7 @@
 #define SMPMAKE_MEMOTRACE_H
 
 #include "layout/looks.h"
-#include "memo/memo.h"
+#include "memo/question.h"
 
 #include <linux/audit.h>
 
@@ -56,7 +56,7 @@ struct trace {
 	int64_t began_ns, ended_ns;
 	char home[PATH_MAX]; /* the folder in which all of the command works, with a slash */
 	enum memo_why why;   /* it is useless; 0: it is not */
-	uint32_t has;        /* what the texts that it reads have, all of them (memo.h) */
+	uint32_t has;        /* what the texts that it reads have, all of them (memo/store.h) */
 	int has_unseen;      /* it may have read any variable unseen */
 	struct look *looks;
 	size_t look_count, look_room;

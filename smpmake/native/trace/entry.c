@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "memo/told.h"
 
 #define LARGEST_TEXT (1u << 20)
 

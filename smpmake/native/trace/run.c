@@ -11,7 +11,10 @@
 #include "base/terminal.h"
 #include "calls.h"
 #include "entry.h"
+#include "memo/finish.h"
+#include "memo/give.h"
 #include "memo/remote.h"
+#include "memo/told.h"
 #include "memo/undo_journal.h"
 #include "memo/views.h"
 
