@@ -13,6 +13,7 @@ from smpmake.config import Settings
 from smpmake.schedule.job import Job
 
 _FRESH: Final = 0.1  # s that a measurement holds
+_FRESH_IF_AMPLE: Final = 1.0  # and where twice as much was free as is needed
 _AMPLE: Final = 2 << 30  # bytes a slot: 99 of 100 compilers need less
 _RESERVE: Final = 0.05  # of the machine's memory
 _MOST_RESERVE: Final = 1 << 30
@@ -102,16 +103,18 @@ class Memory:
 
     def _has_room(self, needs: int) -> bool:
         running = sum(map(self._needs, self._running))
-        self._for_jobs = min(self._for_jobs, self._free_now() + running)
-        return needs + running + self._reserve <= self._for_jobs
+        wanted = needs + running + self._reserve
+        fresh = _FRESH_IF_AMPLE if 2 * wanted <= self._for_jobs else _FRESH
+        self._for_jobs = min(self._for_jobs, self._free_now(fresh) + running)
+        return wanted <= self._for_jobs
 
     def ended(self, job: Job) -> None:
         """A job has left."""
         self._running.discard(job)
 
-    def _free_now(self) -> int:
+    def _free_now(self, fresh: float = _FRESH) -> int:
         now = self._clock()
-        if now - self._measured[0] > _FRESH:
+        if now - self._measured[0] > fresh:
             self._measured = (now, self._free())
         return self._measured[1]
 

@@ -67,7 +67,7 @@ class Traces:
         self._litter = os.fsencode(litter)
         assert len(self._litter) < layout.TRACE_LITTER, litter
         self._maps: dict[int, mmap.mmap] = {}
-        self._names: dict[str, str] = {}
+        self._names: dict[bytes, str] = {}
 
     def begin_trace(
         self,
@@ -116,12 +116,14 @@ class Traces:
             return Trace((), (), whole=False)
         end, lost = _extent(known)
         notes = dict.fromkeys(known[_HEAD:end].split(b"\0"))
-        share = self._names.setdefault
+        names = self._names
         found: dict[bytes, list[str]] = {b"r": [], b"w": [], b"u": [], b"p": []}
         for note in notes:
             if note[:1] in found:
-                path = os.path.normpath(os.fsdecode(note[1:]))
-                found[note[:1]].append(share(path, path))
+                path = names.get(note[1:])
+                if path is None:
+                    path = names[note[1:]] = os.path.normpath(os.fsdecode(note[1:]))
+                found[note[:1]].append(path)
         whole = not lost and not found[b"u"]
         fields = _BEGIN.unpack_from(known)
         reads, writes, programs = (tuple(found[letter]) for letter in (b"r", b"w", b"p"))
