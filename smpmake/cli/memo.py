@@ -111,5 +111,6 @@ def _reasons(
         why = layout.MEMO_WHY_SENTENCES.get(
             int(number) if number.isdecimal() else 0, "of a newer reason"
         )
-        example = f" ({units.printable(examples[number])})" if number in examples else ""
+        what = "different now: " if number == str(layout.MEMO_UNKNOWN) else ""
+        example = f" ({what}{units.printable(examples[number])})" if number in examples else ""
         yield f"  {count:6} {head} {why}{example}"

@@ -131,6 +131,28 @@ def test_what_is_not_as_it_was_is_named(space: Space) -> None:
     assert "(CPATH)\n" in space.smpmake("memo").out
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"Makefile": "all:\n\tgcc -c -O1 a.c -o a.o\n"}, "-O1"),
+        ({"Makefile": "all:\n\tgcc -c a.c -o a.o -g\n"}, "-g"),
+        ({"a.c": "int other;\n"}, "a.c"),
+        ({"Makefile": "all:\n\tLC_ALL=POSIX gcc -c a.c -o a.o\n"}, "its environment"),
+        ({"Makefile": "all:\n\tgcc -c a.c -o b.o\n"}, ""),
+    ],
+)
+def test_a_word_that_is_another_is_named(space: Space, change: dict[str, str], told: str) -> None:
+    """Beside the last command that made the same output from the same files."""
+    space.write({"a.c": "int a;\n", "Makefile": "all:\n\tgcc -c a.c -o a.o\n"})
+    build(space, hits=0)
+    space.write(change)
+    settle(space.folder)
+    build(space, hits=0)
+    shown = space.smpmake("memo").out
+    end = f" (different now: {told})\n" if told else "\n"
+    assert f"no result of this command was remembered yet{end}" in shown
+
+
 @pytest.mark.parametrize("name", ["a.c", "a.cc"])
 def test_a_tree_of_headers_that_are_included_once(space: Space, name: str) -> None:
     """Of two names a compiler asks for times if their content is the same; here none is."""

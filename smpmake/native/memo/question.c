@@ -430,6 +430,12 @@ int memo_is_no_fact(const char *name)
 	return is_passing(name, size) || is_read_unseen(name, size);
 }
 
+int memo_counts(const char *variable)
+{
+	size_t size = strcspn(variable, "=");
+	return !is_passing(variable, size) && is_read_unseen(variable, size);
+}
+
 /* Of two of a name one program takes the first and another the last. */
 static int is_repeated(char *const *env, const char *variable)
 {

@@ -59,6 +59,8 @@ const char *memo_value(char *const *env, const char *name, size_t size);
 void memo_hash_value(const char *value, unsigned char hash[SHA256_SIZE]);
 /* Whether asking for a variable is no fact: it is in every question, or says nothing. */
 int memo_is_no_fact(const char *name);
+/* Whether "NAME=VALUE" is in every question. */
+int memo_counts(const char *variable);
 
 /* Whether a program's name is one of those whose results are remembered; whether it may read its
  * standard input, which no word of an assembler's need say. */

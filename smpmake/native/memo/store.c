@@ -242,9 +242,8 @@ struct known {
 	uint64_t has, sum;
 };
 
-/* A file that is written in place; -1 where there is none to be had.  Who writes beyond a limit
- * gets a signal. */
-static int open_table(const struct memo *memo, const char *name)
+/* Who writes beyond a limit gets a signal. */
+int memo_table(const struct memo *memo, const char *name)
 {
 	int table = -1;
 	char path[PATH_MAX];
@@ -278,7 +277,7 @@ static int table_of(const struct memo *memo)
 {
 	static int table = -2;
 	if (table == -2)
-		table = open_table(memo, "/s/table");
+		table = memo_table(memo, "/s/table");
 	return table;
 }
 
@@ -286,7 +285,7 @@ static int table_of(const struct memo *memo)
 static int is_seen(const struct memo_question *q)
 {
 	uint64_t tags[TAGS], key[2];
-	int fd = open_table(&q->memo, "/s/seen");
+	int fd = memo_table(&q->memo, "/s/seen");
 	if (fd < 0)
 		return 0;
 	memcpy(key, q->keys[MEMO_SOME_VARIABLES], sizeof key);

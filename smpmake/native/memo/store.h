@@ -91,6 +91,8 @@ int memo_is_listed(const char *path);
 /* "FOLDER/LETTER/ab/cdef..." */
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
                  char room[PATH_MAX]);
+/* A file of the store that is written in place, by its name there; -1 where there is none. */
+int memo_table(const struct memo *memo, const char *name);
 /* Whole files, written under another name; -1 where that is not possible. */
 int memo_write(const struct memo *memo, const char *path, const void *data, size_t size);
 /* All of a regular file of our own, or NULL; of a stored one it is noted that it was used. */

@@ -7,6 +7,7 @@
 
 #include "base/kernel.h"
 #include "base/util.h"
+#include "nearest.h"
 
 /* Where they are told; -1 where there is no such file. */
 static int open_told(const struct memo *memo, int how)
@@ -48,7 +49,7 @@ void memo_tell_why(const struct memo_question *q, enum memo_why why)
 {
 	char lines[PATH_MAX + 64] = "", *end = lines + sizeof lines - 2, *at = lines;
 	int is_of_fact = (why >= MEMO_FILE && why <= MEMO_OUTPUT) || why == MEMO_VARIABLE;
-	const char *name = is_of_fact ? q->doubted : NULL;
+	const char *name = is_of_fact ? q->doubted : why == MEMO_UNKNOWN ? memo_nearest(q) : NULL;
 	if (name != NULL && strlen(name) < PATH_MAX && strpbrk(name, "\n\r") == NULL) {
 		at = put_number(put_text(at, end, "e "), end, why);
 		at = put_text(put_text(put_text(at, end, " "), end, name), end, "\n");
