@@ -233,7 +233,8 @@ static int has_attributes(const char *path)
 static int is_no_matter(const struct memo_question *q, const struct memo_output *output,
                         const struct stat *now)
 {
-	if (q->is_changer || output->flags & (MEMO_REMOVED | MEMO_IS_INPUT | MEMO_WAS_EMPTY))
+	const uint32_t matters = MEMO_REMOVED | MEMO_IS_INPUT | MEMO_IS_SEEN | MEMO_WAS_EMPTY;
+	if (q->is_changer || output->flags & matters)
 		return 0;
 	if (now != NULL)
 		return now->st_mode == output->mode && now->st_nlink == 1 && now->st_size > 0 &&

@@ -296,8 +296,9 @@ static int is_only_replaced(const struct trace *trace, const struct look *look)
 		return 0;
 	if (one->was_there)
 		return look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_NO_LINK;
-	return look->kind == MEMO_IS_ABSENT && !trace->question->is_changer &&
-	       lstat(look->path, &info) == 0;
+	/* Who follows links may look for an input: lld finds libraries so. */
+	return look->kind == MEMO_IS_ABSENT && look->flags & MEMO_NO_FOLLOW &&
+	       !trace->question->is_changer && lstat(look->path, &info) == 0;
 }
 
 /* Whether an input was the same file as what an output has replaced, by another name. */
@@ -430,10 +431,15 @@ static uint32_t flags_of(const struct trace *trace, const struct altered *one,
 	else if (one->was_there && one->is_cut && one->before.st_ino == now->st_ino &&
 	         one->before.st_dev == now->st_dev)
 		flags |= MEMO_IN_PLACE;
-	for (size_t i = 0; i < trace->look_count; i++)
-		if (trace->looks[i].kind == MEMO_IS_FILE && trace->looks[i].opened &&
-		    strcmp(trace->looks[i].path, one->path) == 0)
+	for (size_t i = 0; i < trace->look_count; i++) {
+		const struct look *look = &trace->looks[i];
+		if (look->kind != MEMO_IS_FILE || strcmp(look->path, one->path) != 0)
+			continue;
+		if (look->opened)
 			flags |= MEMO_IS_INPUT;
+		else if (!(look->flags & MEMO_NO_FOLLOW))
+			flags |= MEMO_IS_SEEN;
+	}
 	return flags;
 }
 
