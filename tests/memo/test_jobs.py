@@ -391,35 +391,46 @@ def test_older_files_and_none_are_no_matter(
     assert (space.folder / same).stat().st_ino == before
 
 
-#: A linker that finds its own older output, as lld does a library of -l.
-FINDS = """
+#: Linkers to which their own older output is of effect: lld finds a library of -l so.
+LINKER = """
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 int main(int argc, char **argv) {
-    int found = access(argv[2], F_OK) == 0;
-    unlink(argv[2]);
-    FILE *file = fopen(argv[2], "w");
-    fputs(found ? "again" : "for the first time", file);
-    return argc < 3 || fclose(file) != 0;
+    const char *path = argv[2];
+    HOW
+    return argc < 3;
 }
 """
+FINDS = """
+    int found = access(path, F_OK) == 0;
+    unlink(path);
+    FILE *file = fopen(path, "w");
+    fputs(found ? "again" : "for the first time", file);
+    fclose(file);
+"""
+KEEPS = 'write(open(path, O_WRONLY | O_CREAT, 0666), "x", 1);'
+ADDS = 'FILE *file = fopen(path, "a"); fputs("more", file); fclose(file);'
 
 
 @pytest.mark.parametrize("is_clean_first", [True, False])
-def test_whether_it_is_there_may_be_asked_for_an_input(
-    space: Space, *, is_clean_first: bool
-) -> None:
+@pytest.mark.parametrize("how", [FINDS, KEEPS, ADDS], ids=["finds", "keeps", "adds"])
+def test_older_files_that_are_of_effect(space: Space, how: str, *, is_clean_first: bool) -> None:
     tools = space.root / "tools"
     tools.mkdir()
-    (tools / "ld.c").write_text(FINDS)
+    (tools / "ld.c").write_text(LINKER.replace("HOW", how))
     space.run("gcc", "-o", f"{tools}/ld", f"{tools}/ld.c")
     space.environment["PATH"] = f"{tools}:{space.environment['PATH']}"
     files = {"a.o": "object\n", "Makefile": "all:\n\tld -o p a.o\n"}
-    for is_clean in (is_clean_first, not is_clean_first, is_clean_first):
+    is_remembered = is_clean_first or how is FINDS  # what is added to, never
+    for is_clean, hits in (
+        (is_clean_first, 0),
+        (not is_clean_first, 0),
+        (is_clean_first, int(is_remembered)),
+    ):
         space.clear()
         space.write({**files, **({} if is_clean else {"p": "older"})})
-        build(space, hits=int(is_clean is is_clean_first and space.root.joinpath("one").exists()))
-        space.root.joinpath("one").touch(exist_ok=True)
+        build(space, hits=hits)
 
 
 def test_an_older_file_with_a_list_of_rights_is_no_plain_one(space: Space) -> None:

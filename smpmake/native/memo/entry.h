@@ -72,7 +72,7 @@ struct memo_blob {
 #define MEMO_REMOVED 2u    /* there is none afterwards */
 #define MEMO_IN_PLACE 4u   /* a file of one name is cut to nothing and written to */
 #define MEMO_IS_INPUT 8u   /* what lay there is among the facts */
-#define MEMO_IS_SEEN 32u   /* it was looked whether it is there, as for an input */
+#define MEMO_IS_SEEN 32u   /* whether it is there was asked, as of an input, or is of effect */
 #define MEMO_WAS_EMPTY 16u /* binutils write over an empty file, and replace any other */
 
 /* An output: this, the path, its blob unless it was removed.  The blobs of stdout and stderr

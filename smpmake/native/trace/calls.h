@@ -37,6 +37,7 @@ struct altered {
 	char *path;
 	int was_there;
 	int is_cut;       /* it was first opened to be written anew */
+	int is_kept;      /* what there had been would have stayed, or been in the way */
 	int is_temporary; /* made under a name that nobody had, as mkstemp(3) does */
 	enum leaves {
 		LEAVES_ANY,

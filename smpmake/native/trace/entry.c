@@ -423,7 +423,7 @@ static int would_be_cut(const struct altered *one, const char *bytes, size_t siz
 static uint32_t flags_of(const struct trace *trace, const struct altered *one,
                          const struct stat *now)
 {
-	uint32_t flags = one->was_there ? MEMO_WAS_THERE : 0;
+	uint32_t flags = one->was_there ? MEMO_WAS_THERE : one->is_kept ? MEMO_IS_SEEN : 0;
 	if (one->was_there && one->before.st_size == 0)
 		flags |= MEMO_WAS_EMPTY;
 	if (now == NULL)

@@ -388,8 +388,9 @@ struct altered *trace_alter(struct trace *trace, const char *path, int is_opened
 		hash_before(trace, path);
 	} else if (errno != ENOENT) {
 		trace_spoil(trace, MEMO_ERROR);
-	} else if (is_new) {
-		one.is_temporary = is_random(path);
+	} else {
+		one.is_kept = is_opened && keeps;
+		one.is_temporary = is_new && is_random(path);
 	}
 	trace->altered = trace_grown(trace->altered, trace->altered_count, &trace->altered_room,
 	                             sizeof *trace->altered);

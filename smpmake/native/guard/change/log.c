@@ -67,11 +67,12 @@ void undo_lose(struct undo_head *h)
 /* Room for an entry, and its position; NULL where there is none. */
 static struct undo_entry *reserve(struct undo_head *h, size_t size, int64_t *at)
 {
-	while ((*at = journal_reserve(h, size)) < 0) {
+	for (int asked = 0; (*at = journal_reserve(h, size)) < 0; asked++) {
 		struct wire_guard_answer answer;
-		uint64_t before = h->room;
+		uint64_t before = __atomic_load_n(&h->room, __ATOMIC_ACQUIRE);
 		ask(ASK_ROOM, "/", "", NULL, &answer);
-		if (__atomic_load_n(&h->room, __ATOMIC_ACQUIRE) == before) {
+		/* The first time it may have grown for somebody else just before. */
+		if (asked > 0 && __atomic_load_n(&h->room, __ATOMIC_ACQUIRE) == before) {
 			undo_lose(h);
 			return NULL;
 		}
