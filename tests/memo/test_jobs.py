@@ -279,7 +279,7 @@ def test_a_result_is_that_of_its_place(space: Space, name: str) -> None:
 def test_objects_are_written_over(warm: Space) -> None:
     """Whatever the older ones were."""
     build(warm, hits=COMMANDS)
-    for header, hits in (("2", None), ("1", COMMANDS - 1), ("2", COMMANDS), ("1", COMMANDS)):
+    for header, hits in (("2", None), ("1", None), ("2", COMMANDS), ("1", COMMANDS)):
         warm.write({"second/x.h": f"#define X {header}\n"})
         settle(warm.folder)
         for name in ("a", "b", "c", "d", "e", "one", "two"):
@@ -357,38 +357,41 @@ def test_a_file_that_the_compiler_writes_to_stays_itself(space: Space) -> None:
     assert counts(space)["hits"] == 0
 
 
-#: Who has a file there is to have what the compiler would have left: a new object, the same list.
-BOTH = {
-    "-c": ("gcc -MD -c a.c", "a.o", "a.d"),
-    "-S": ("gcc -S a.c", "", "a.s"),
-    "a link": ("gcc -MD -o p a.c", "p", "p.d"),
-}
-
-
-@pytest.mark.parametrize("is_clean_first", [True, False])
-@pytest.mark.parametrize("name", BOTH)
-def test_older_files_and_none_are_no_matter(
-    space: Space, name: str, *, is_clean_first: bool
-) -> None:
-    """What is remembered beside none is given back over older files, and the other way round."""
-    command, anew, same = BOTH[name]
+@pytest.mark.parametrize("command", ["gcc -MD -c a.c", "gcc -S a.c", "gcc -MD -o p a.c"])
+def test_where_there_was_an_older_file_there_may_be_none(space: Space, command: str) -> None:
+    """What was remembered over older files is given back behind a clean."""
     files = {"a.c": "int main(void) { return 0; }\n", "Makefile": f"all:\n\t{command}\n"}
-    space.write(files)
-    space.write({name: "an older one" for name in (anew, same) if name and not is_clean_first})
+    space.write({**files, **dict.fromkeys(("a.o", "a.d", "a.s", "p", "p.d"), "older")})
     settle(space.folder)
     assert space.smpmake("--memo=on", "make").status == 0
     space.clear()
     space.write(files)
-    space.write({name: "older" for name in (anew, same) if name and is_clean_first})
-    if name == "a link" and is_clean_first:
-        (space.folder / anew).chmod(0o755)
     build(space, hits=1)
-    (space.folder / same).unlink()
-    (space.folder / same).write_text("older")
-    before = (space.folder / same).stat().st_ino
-    assert space.smpmake("--memo=on", "make").status == 0
-    assert counts(space)["hits"] == 1
-    assert (space.folder / same).stat().st_ino == before
+
+
+#: What a name tells that is also an output's: a header, a part of an object, an older text.
+ALSO_READ = {
+    "a header": ("gcc -c a.c -MD -MF x.h", '#if __has_include("x.h")\nint y;\n#endif\n', "x.h"),
+    "one found first": ("gcc -c a.c -Ii -Ij -MD -MF i/x.h", '#include "x.h"\n', "i/x.h"),
+    "a listing": ("as a.c -o a.o -a=q.lst", '.incbin "q.lst"\n', "q.lst"),
+    "what is added to": (
+        "gcc -O3 -c a.c -fopt-info-all=d.txt",
+        "void f(int *a, int n) { for (int i = 0; i < n; i++) a[i] = i; }\n",
+        "d.txt",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALSO_READ)
+def test_an_output_that_is_also_read(space: Space, name: str) -> None:
+    command, source, output = ALSO_READ[name]
+    files = {"a.c": source, "i/z": "", "j/x.h": "", "Makefile": f"all:\n\t-{command}\n"}
+    for older in ({}, {output: "/* older */\n"}, {}):
+        space.clear()
+        space.write({**files, **older})
+        expected = serial(space, "make")
+        assert space.smpmake("--memo=on", "make").status == 0
+        assert space.tree() == expected
 
 
 #: Linkers to which their own older output is of effect: lld finds a library of -l so.

@@ -286,19 +286,13 @@ static void note_times(struct making *making, size_t first)
 	}
 }
 
-/* What lay in the place of an output and was not read, or that nothing did: of that the output
- * itself tells. */
+/* What lay in the place of an output and was not read: of that the output itself tells.  That there
+ * was nothing is a fact: a header or a library may have been looked for by that name. */
 static int is_only_replaced(const struct trace *trace, const struct look *look)
 {
 	const struct altered *one = trace_altered(trace, look->path);
-	struct stat info;
-	if (one == NULL || look->way == OPENS)
-		return 0;
-	if (one->was_there)
-		return look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_NO_LINK;
-	/* Who follows links may look for an input: lld finds libraries so. */
-	return look->kind == MEMO_IS_ABSENT && look->flags & MEMO_NO_FOLLOW &&
-	       !trace->question->is_changer && lstat(look->path, &info) == 0;
+	return one != NULL && one->was_there && look->way != OPENS &&
+	       (look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_NO_LINK);
 }
 
 /* Whether an input was the same file as what an output has replaced, by another name. */
