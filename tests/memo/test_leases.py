@@ -106,11 +106,14 @@ def test_it_is_known_at_once(remembered: Remembered, headers: Path) -> None:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         except OSError as error:
             pytest.skip(f"no leases here: {error}")
-    compiled(remembered)
     command = ["stat", "-f", "-c", "%T", str(header)]
     kind = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     release = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
     leased = ["ext2/ext3", "xfs", "btrfs", *(["overlayfs"] if release >= (6, 18) else [])]
+    for _ in range(5):  # on a busy machine the kernel may not yet have closed it for who wrote it
+        compiled(remembered)
+        if is_known(remembered, header):
+            break
     assert is_known(remembered, header) == (kind in leased), kind
 
 
