@@ -542,7 +542,7 @@ def test_memory_is_looked_at_again_when_nothing_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = [1 << 30]
-    monkeypatch.setattr("smpmake.capacity.memory.Memory._free_now", lambda self: free[0])
+    monkeypatch.setattr("smpmake.capacity.memory.Memory._free_now", lambda self, *_: free[0])
     monkeypatch.setattr(
         "smpmake.engine.expectations.Expectations.memory_needed", lambda self, job: 1 << 29
     )
