@@ -33,11 +33,10 @@ class Outcome:
 
         Returns whether it did what was promised, and if not, whether what followed must stop.
         """
-        if (
-            result.ok
-            and command.analysis.checked
-            and (wrong := self._unforetold(job, command, result))
-        ):
+        wrong = ""
+        if result.ok and command.analysis.checked:
+            wrong = self._unforetold(job, command, result)
+        if wrong:
             command.build.tools.distrust(os.fsdecode(command.invoke.real))
             return False, self._guessed_wrong(job, command, result, wrong)
         if not result.ok:

@@ -107,13 +107,12 @@ static void note_older(const struct change *c)
 static struct undo_entry *undo_fill(struct change *c, char *other, size_t value)
 {
 	int64_t at;
-	size_t size = journal_size(c->path, other, value);
-	struct undo_entry *entry = reserve(c->head, size, &at);
+	struct undo_entry *entry = reserve(c->head, journal_size(c->path, other, value), &at);
 	if (entry == NULL)
 		return NULL;
 	if (c->there)
 		note_older(c);
-	journal_fill(entry, (uint64_t)at, size, c->kind, c->path, other,
+	journal_fill(entry, (uint64_t)at, c->kind, c->path, other, value,
 	             c->there ? &c->info : NULL);
 	entry->flags = c->flags;
 	entry->command = guard.command;
