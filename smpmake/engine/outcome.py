@@ -33,10 +33,11 @@ class Outcome:
 
         Returns whether it did what was promised, and if not, whether what followed must stop.
         """
-        wrong = ""
-        if result.ok and command.analysis.checked:
-            wrong = self._unforetold(job, command, result)
-        if wrong:
+        if (
+            result.ok
+            and command.analysis.checked
+            and (wrong := self._unforetold(job, command, result))
+        ):
             command.build.tools.distrust(os.fsdecode(command.invoke.real))
             return False, self._guessed_wrong(job, command, result, wrong)
         if not result.ok:

@@ -97,15 +97,14 @@ static inline int64_t journal_folder_time(char *path)
 	return failed ? 0 : JOURNAL_NS(info.stx_mtime);
 }
 
-/* Fills the entry at a position but for its mark.  was: what is there, or will be; NULL: nothing.
- */
-static inline void journal_fill(struct undo_entry *entry, uint64_t at, uint16_t kind, char *path,
-                                char *other, size_t value, const struct statx *was)
+/* Fills the entry at a position but for its mark.  size: journal_size's; was: what is there, or
+ * will be; NULL: nothing. */
+static inline void journal_fill(struct undo_entry *entry, uint64_t at, size_t size, uint16_t kind,
+                                char *path, char *other, const struct statx *was)
 {
 	struct timespec now = {0, 0};
-	size_t size = strlen(path) + 1;
-	__atomic_store_n(&entry->size, (uint32_t)journal_size(path, other, value),
-	                 __ATOMIC_RELEASE);
+	size_t length = strlen(path) + 1;
+	__atomic_store_n(&entry->size, (uint32_t)size, __ATOMIC_RELEASE);
 	entry->at = at;
 	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
 	entry->kind = kind;
@@ -129,8 +128,8 @@ static inline void journal_fill(struct undo_entry *entry, uint64_t at, uint16_t 
 		entry->folder_ns = journal_folder_time(path);
 	if (moves)
 		entry->other_ns = journal_folder_time(other);
-	memcpy(entry + 1, path, size);
-	strcpy((char *)(entry + 1) + size, other);
+	memcpy(entry + 1, path, length);
+	strcpy((char *)(entry + 1) + length, other);
 }
 
 static inline void journal_finish(struct undo_entry *entry)

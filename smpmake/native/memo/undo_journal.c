@@ -43,7 +43,8 @@ static struct undo_entry *write_down(struct undo_head *head, uint16_t kind, char
                                      const struct statx *was, uint32_t store, char *kept)
 {
 	static char nothing[] = "/";
-	int64_t at = journal_reserve(head, journal_size(path, nothing, 0));
+	size_t size = journal_size(path, nothing, 0);
+	int64_t at = journal_reserve(head, size);
 	if (at < 0)
 		return NULL;
 	char *memory = map_beside("undo/log", (uint64_t)at / UNDO_SEGMENT * UNDO_SEGMENT,
@@ -51,7 +52,7 @@ static struct undo_entry *write_down(struct undo_head *head, uint16_t kind, char
 	if (memory == NULL)
 		return NULL;
 	struct undo_entry *entry = (void *)(memory + at % UNDO_SEGMENT);
-	journal_fill(entry, (uint64_t)at, kind, path, nothing, 0, was);
+	journal_fill(entry, (uint64_t)at, size, kind, path, nothing, was);
 	entry->store = store;
 	journal_finish(entry);
 	if (kept != NULL)

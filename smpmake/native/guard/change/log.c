@@ -107,12 +107,13 @@ static void note_older(const struct change *c)
 static struct undo_entry *undo_fill(struct change *c, char *other, size_t value)
 {
 	int64_t at;
-	struct undo_entry *entry = reserve(c->head, journal_size(c->path, other, value), &at);
+	size_t size = journal_size(c->path, other, value);
+	struct undo_entry *entry = reserve(c->head, size, &at);
 	if (entry == NULL)
 		return NULL;
 	if (c->there)
 		note_older(c);
-	journal_fill(entry, (uint64_t)at, c->kind, c->path, other, value,
+	journal_fill(entry, (uint64_t)at, size, c->kind, c->path, other,
 	             c->there ? &c->info : NULL);
 	entry->flags = c->flags;
 	entry->command = guard.command;
