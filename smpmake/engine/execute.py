@@ -11,7 +11,7 @@ import logging
 import resource
 import signal
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from smpmake.capacity.capacity import Capacity
@@ -22,10 +22,10 @@ from smpmake.engine.computer import Computer
 from smpmake.engine.elsewhere import Elsewhere
 from smpmake.engine.expectations import Expectations
 from smpmake.engine.observer import Observer
-from smpmake.engine.outcome import Outcome, former_results, tell_shim
+from smpmake.engine.outcome import Outcome, tell_shim
 from smpmake.engine.output import JobOutput
 from smpmake.engine.pool import Hire, describe_exit
-from smpmake.engine.worker_requests import remembered, worker_request
+from smpmake.engine.results import former_results, order_of
 from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import working
@@ -80,8 +80,12 @@ class Executor:
 
     # ------------------------------------------------------------------ issuing
 
-    def issue_job(self, job: Job) -> list[Action]:
-        """A command enters the engine; returns actions, which the caller is to have performed."""
+    def enter(self, job: Job, announce: Callable[[], None] | None = None) -> None:
+        """A command enters the engine.
+
+        announce  what is to be seen of it before it, or what it lets go, starts: nobody may see
+                  a gap between its answer and its entry on the board.
+        """
         command = command_of(job)
         command.build.commands.command_entered()
         made = Kind(command.record.kind)
@@ -91,7 +95,10 @@ class Executor:
             self._capacity.lending.issued(job, command.invoke.parent)
         if job.mode is Mode.DEFERRED:
             self._by_caller.setdefault(command.invoke.parent, {})[job] = None
-        return self._scheduler.issue(job, self._clock.now())
+        actions = self._scheduler.issue(job, self._clock.now())
+        if announce is not None:
+            announce()
+        self.perform(actions)
 
     def issued_by(self, caller: int) -> list[Command]:
         """Deferred commands of a process that have not ended."""
@@ -171,10 +178,7 @@ class Executor:
         self._pending.job_runs(job)
         trace = self._observer.job_starts(slot, job, command) if command.guarded else b""
         lent = self._lends(job, command)
-        here = worker_request(job, trace, lent)
-        order = self._elsewhere.start(job, here)
-        if order is here and trace and not lent:
-            order = remembered(order)
+        order = order_of(job, trace, lent, self._elsewhere)
         frame = order.frame(self._output.terminal_for(command), lent, self.workers.inherited)
         self._chaos.later(functools.partial(self.workers.send, slot, frame))
 

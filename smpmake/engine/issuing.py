@@ -148,7 +148,7 @@ class Issuing:
     # ------------------------------------------------------------------ issuing it
 
     def defer_command(self, command: Command, cwd: str, out: int = -1, err: int = -1) -> None:
-        """Table first, then the answer, then the start: in this order nobody sees a gap.
+        """A command whose job runs later; its shim is answered now, unless it is awaited.
 
         out, err  descriptors for what it prints; ours now, also when this raises.
         """
@@ -187,12 +187,19 @@ class Issuing:
         if build.output.transcript is not None:
             build.output.transcript.reserve_place(job.number)
         command.rest_on(operands.reads, self._hazards)
-        actions = self._executor.issue_job(job)
         asked = bool(build.rules.without)
         # What is updated through a link is what the link leads to.
         behind = {o.behind: promises[o.name] for o in outputs if o.behind and o.write.in_place}
         stale = replaced(outputs) + logs(command)
-        self._pending.job_entered(job, promises, stale, files, behind=behind, asked=asked)
+
+        def announce() -> None:
+            self._pending.job_entered(job, promises, stale, files, behind=behind, asked=asked)
+            self._answer(command)
+
+        self._executor.enter(job, announce)
+
+    def _answer(self, command: Command) -> None:
+        """What the shim of a deferred command hears when its job has entered."""
         if command.is_awaited:
             assert command.reply is not None
             command.reply.wait(lambda: None)  # the job goes on, whoever waits for it
@@ -201,7 +208,6 @@ class Issuing:
             if command.said:
                 self._output.note_said(command)
             self._chaos.later(lambda: reply.leave(0, out=command.said))
-        self._executor.perform(actions)
 
     def _own_programs(self, command: Command) -> list[str]:
         """Those that it runs and that a build may make anew, or change, being its own."""
@@ -267,7 +273,7 @@ class Issuing:
             job.issued_ns = self._resolver.issue_time([], cwd)
         command.record.outputs = tuple(o.name for o in outputs if not o.write.removed)
         command.record.inputs = self._resolver.inputs_of(cwd, analysis, operands)
-        self._executor.perform(self._executor.issue_job(job))
+        self._executor.enter(job)
         if command.reply is not None:
             command.reply.wait(lambda: self._executor.withdraw_job(job))
 

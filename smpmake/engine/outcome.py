@@ -1,7 +1,4 @@
-"""What follows from how a command went: for its build, its shim, and what it was to make.
-
-A job whose results are there from a run that was undone need not run at all.
-"""
+"""What follows from how a command went: for its build, its shim, and what it was to make."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from smpmake.engine.environment import Environment
 from smpmake.engine.output import JobOutput
 from smpmake.engine.tools import make_keeps_going, wmake_options_above
 from smpmake.protocol.working import Result
-from smpmake.records import REUSED, CommandRecord, Failure
+from smpmake.records import Failure
 from smpmake.schedule.job import Job, Mode
 from smpmake.undo.reuse import Finished, prints_of
 
@@ -165,31 +162,6 @@ def _finished(command: Command, result: Result) -> Finished:
         prints_of({*command.record.outputs, *command.wrote}),
         command.traced,
     )
-
-
-def former_results(job: Job, command: Command, now: int) -> Result | None:
-    """How a job went before all was undone, if it has its results back; None: it is to be run."""
-    build, invoke = command.build, command.invoke
-    again = build.undoing.results_of(invoke, command.argv, job.number, job.dated_ns)
-    if again is None:
-        return None
-    reuse_record(command.record, again.record)
-    command.wrote, command.traced = tuple(again.made), True
-    is_shown = build.output.transcript is None and not command.is_awaited
-    out, err = (
-        b"" if is_shown and build.output.is_drivers(file) else text
-        for file, text in ((invoke.out, again.result.out), (invoke.err, again.result.err))
-    )
-    return again.result._replace(
-        id=job.number, start_ns=now, end_ns=now, user_us=0, system_us=0, out=out, err=err
-    )
-
-
-def reuse_record(record: CommandRecord, before: CommandRecord) -> None:
-    """A command gets the results that the same one had before all was undone."""
-    record.detail = REUSED
-    record.reads, record.surprises = before.reads, before.surprises
-    record.warnings, record.errors, record.said = before.warnings, before.errors, before.said
 
 
 def tell_shim(command: Command, result: Result) -> None:

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from smpmake import variables
 from smpmake.commands.families import mark_of_alone
-from smpmake.commands.remembered import is_remembered
 from smpmake.disk.elf import is_static
 from smpmake.engine.command import Command, command_of
 from smpmake.engine.environment import changed, serial
@@ -82,24 +81,6 @@ def worker_request(job: Job, trace: bytes, lent: bytes) -> Order:
     if lent:
         environment = changed(environment, {"MAKEFLAGS": _LENT})
     return Order(job, command.invoke, command.argv, environment)
-
-
-def remembered(order: Order) -> Order:
-    """The same, looked up among remembered results first, if the session has some.
-
-    What looks them up runs in the tool's place, under the guard, and becomes it where there is
-    nothing to give back (native/recall/recall.c).
-    """
-    command, real = command_of(order.job), os.fsdecode(order.invoke.real)
-    environment = command.build.tools.environment_of(command.invoke)
-    program = environment.get(variables.RECALL)
-    if program is None or command.analysis.printed or not is_remembered(os.path.basename(real)):
-        return order
-    first, _, rest = order.argv.partition(b"\0")
-    return order._replace(
-        invoke=order.invoke.of(os.fsencode(program)),
-        argv=b"\0".join((first, order.invoke.real, rest)),
-    )
 
 
 def _environment(job: Job, command: Command, trace: bytes) -> bytes:

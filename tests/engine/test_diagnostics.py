@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smpmake.engine.build import BuildOutput
-from smpmake.engine.outcome import reuse_record
+from smpmake.engine.results import reuse_record
 from smpmake.protocol.working import failed_result
 from tests.support.made import command
 

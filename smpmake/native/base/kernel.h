@@ -3,6 +3,7 @@
 #define SMPMAKE_KERNEL_H
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 
 /* As syscall(2): -1 and errno where it failed.  Arguments may be numbers or pointers. */
@@ -11,6 +12,9 @@
 	kernel_call(number, KERNEL_WORD(a), KERNEL_WORD(b), KERNEL_WORD(c), KERNEL_WORD(d),        \
 	            KERNEL_WORD(e), KERNEL_WORD(f))
 #define KERNEL_WORD(value) ((long)(value))
+
+/* Of a timespec, or a time of statx(2), in ns. */
+#define NS_OF(time) ((int64_t)(time).tv_sec * 1000000000 + (time).tv_nsec)
 
 /* libc's syscall() of this number is 1 where a guard is at work in the process; else ENOSYS. */
 #define GUARD_IS_HERE 0x534d504bL

@@ -11,9 +11,9 @@
 #include <time.h>
 
 #include "canonical.h"
+#include "kernel.h"
 #include "layout/undo.h"
 
-#define JOURNAL_NS(time) ((int64_t)(time).tv_sec * 1000000000 + (time).tv_nsec)
 /* Bytes of the name of what a store keeps. */
 #define JOURNAL_NAME (sizeof((struct undo_store *)0)->path + 24)
 
@@ -94,7 +94,7 @@ static inline int64_t journal_folder_time(char *path)
 	slash[1] = '\0';
 	long failed = LOOK_CALL(SYS_statx, AT_FDCWD, path, 0, STATX_MTIME, &info);
 	slash[1] = after;
-	return failed ? 0 : JOURNAL_NS(info.stx_mtime);
+	return failed ? 0 : NS_OF(info.stx_mtime);
 }
 
 /* Fills the entry at a position but for its mark.  size: journal_size's; was: what is there, or
@@ -108,7 +108,7 @@ static inline void journal_fill(struct undo_entry *entry, uint64_t at, size_t si
 	entry->at = at;
 	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
 	entry->kind = kind;
-	entry->now_ns = JOURNAL_NS(now);
+	entry->now_ns = NS_OF(now);
 	entry->process = (uint32_t)kernel(SYS_getpid);
 	entry->parent = (uint32_t)kernel(SYS_getppid);
 	if (was != NULL) {
@@ -118,10 +118,10 @@ static inline void journal_fill(struct undo_entry *entry, uint64_t at, size_t si
 		entry->user = was->stx_uid;
 		entry->group = was->stx_gid;
 		entry->bytes = was->stx_size;
-		entry->accessed_ns = JOURNAL_NS(was->stx_atime);
-		entry->modified_ns = JOURNAL_NS(was->stx_mtime);
-		entry->born_ns = was->stx_mask & STATX_BTIME ? JOURNAL_NS(was->stx_btime)
-		                                             : JOURNAL_NS(was->stx_ctime);
+		entry->accessed_ns = NS_OF(was->stx_atime);
+		entry->modified_ns = NS_OF(was->stx_mtime);
+		entry->born_ns =
+		    was->stx_mask & STATX_BTIME ? NS_OF(was->stx_btime) : NS_OF(was->stx_ctime);
 	}
 	int moves = kind == UNDO_MOVE || kind == UNDO_SWAP;
 	if (kind == UNDO_NEW || kind == UNDO_GONE || moves)

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernel.h"
@@ -148,4 +149,27 @@ int tell_cannot_run(const char *name, const char *program)
 	int why = errno;
 	complain(name, program);
 	return why == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_RUN;
+}
+
+int64_t clock_ns(int clock)
+{
+	struct timespec now = {0, 0};
+	kernel(SYS_clock_gettime, clock, &now);
+	return NS_OF(now);
+}
+
+int is_one_of(const char *tool, const char *const *names)
+{
+	size_t size = strlen(tool), end = size;
+	while (end > 0 && (tool[end - 1] == '.' || (tool[end - 1] >= '0' && tool[end - 1] <= '9')))
+		end--;
+	if (end < size && end > 0 && tool[end - 1] == '-')
+		size = end - 1;
+	for (; *names != NULL; names++) {
+		size_t length = strlen(*names);
+		if (length <= size && memcmp(tool + size - length, *names, length) == 0 &&
+		    (length == size || tool[size - length - 1] == '-'))
+			return 1;
+	}
+	return 0;
 }

@@ -36,6 +36,13 @@ int tell_cannot_run(const char *name, const char *program);
 /* Ends this process as one that wait(2) has told of has ended, by the same signal if it was one. */
 _Noreturn void end_as(int status);
 
+/* Whether a tool is one of some, NULL-ended, whatever machine and version it is for:
+ * x86_64-linux-gnu-gcc-12 is gcc. */
+int is_one_of(const char *tool, const char *const *names);
+
+/* One of clock_gettime(2)'s clocks, in ns, past whatever libc there is. */
+int64_t clock_ns(int clock);
+
 /* Put a text, or a number in digits, at `at`, as far as `end`; return what is behind it. */
 char *put_text(char *at, const char *end, const char *text);
 char *put_number(char *at, const char *end, unsigned long value);

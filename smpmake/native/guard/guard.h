@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/kernel.h"
 #include "layout/board.h"
 #include "layout/trace.h"
 #include "layout/wire.h"
@@ -74,9 +75,6 @@ extern struct guard guard __attribute__((visibility("hidden"))); /* reached with
 /* The whole "NAME=value" of an environment, or NULL.  Our constructor comes before libc's, whose
  * getenv(3) knows nothing yet. */
 char *variable_of(char **env, const char *name);
-
-/* Of a timespec, or a time of statx(2). */
-#define NS_OF(time) ((int64_t)(time).tv_sec * 1000000000 + (time).tv_nsec)
 
 static inline int is_inert(void)
 {

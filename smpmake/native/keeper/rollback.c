@@ -17,6 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
 #include "base/system.h"
 #include "base/util.h"
 #include "passing.h"
@@ -237,7 +238,7 @@ static int is_born_since(const char *path, const struct undo_entry *entry)
 	int64_t least = entry->now_ns - UNDO_TICK;
 	if (born->tv_nsec == 0) /* in whole seconds, perhaps */
 		least -= least % 1000000000;
-	return born->tv_sec * 1000000000 + born->tv_nsec >= least;
+	return NS_OF(*born) >= least;
 }
 
 static void undo_new(const struct item *item)

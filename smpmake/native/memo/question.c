@@ -145,33 +145,17 @@ static int begins_as(const char *text, const char *const *names)
 
 enum family { NO_FAMILY, READER, ARCHIVER, INDEXER, CHANGER };
 
-/* Whether a name is one of some tools', with a machine before it and a version behind it. */
-static int is_tool(const char *name, const char *const *tools)
-{
-	size_t size = strlen(name), end = size;
-	while (end > 0 && ((name[end - 1] >= '0' && name[end - 1] <= '9') || name[end - 1] == '.'))
-		end--;
-	size = end > 0 && end < size && name[end - 1] == '-' ? end - 1 : size;
-	for (; *tools != NULL; tools++) {
-		size_t length = strlen(*tools);
-		if (size >= length && strncmp(name + size - length, *tools, length) == 0 &&
-		    (size == length || name[size - length - 1] == '-'))
-			return 1;
-	}
-	return 0;
-}
-
 static enum family family_of(const char *name)
 {
 	static const char *const readers[] = {REMEMBERED, NULL};
 	static const char *const archivers[] = {REMEMBERED_ARCHIVERS, NULL};
 	static const char *const indexers[] = {REMEMBERED_INDEXERS, NULL};
 	static const char *const changers[] = {REMEMBERED_CHANGERS, NULL};
-	return is_tool(name, readers)     ? READER
-	       : is_tool(name, archivers) ? ARCHIVER
-	       : is_tool(name, indexers)  ? INDEXER
-	       : is_tool(name, changers)  ? CHANGER
-	                                  : NO_FAMILY;
+	return is_one_of(name, readers)     ? READER
+	       : is_one_of(name, archivers) ? ARCHIVER
+	       : is_one_of(name, indexers)  ? INDEXER
+	       : is_one_of(name, changers)  ? CHANGER
+	                                    : NO_FAMILY;
 }
 
 int memo_is_of_family(const char *program)
@@ -186,7 +170,7 @@ int memo_may_read_input(const char *program, char *const *argv)
 	const char *slash = strrchr(program, '/'), *name = slash != NULL ? slash + 1 : program;
 	if (family_of(name) == ARCHIVER)
 		return argv[1] == NULL || is_in(argv[1], "M");
-	return is_tool(name, readers);
+	return is_one_of(name, readers);
 }
 
 /* The file that will be run, wherever links lead: what starts a compiler under its name and

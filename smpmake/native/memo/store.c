@@ -40,9 +40,7 @@ struct listed {
 
 int64_t memo_clock(void)
 {
-	struct timespec now = {0, 0};
-	kernel(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return clock_ns(CLOCK_REALTIME_COARSE);
 }
 
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)
@@ -51,8 +49,8 @@ void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp)
 	    .device = info->st_dev,
 	    .inode = info->st_ino,
 	    .size = (uint64_t)info->st_size,
-	    .modified_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec,
-	    .changed_ns = (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec,
+	    .modified_ns = NS_OF(info->st_mtim),
+	    .changed_ns = NS_OF(info->st_ctim),
 	};
 }
 

@@ -72,13 +72,6 @@ int remember(const char *real, char **argv, const struct context *s)
 
 /* ------------------------------------------------------------------ a command of the build */
 
-static int64_t now_ns(void)
-{
-	struct timespec now = {0, 0};
-	kernel(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static uint64_t microseconds(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
@@ -114,7 +107,7 @@ static void tell_server(const char *tool, const char *real, char **argv, const s
 	kernel(SYS_getrusage, RUSAGE_SELF, &used);
 	given.user_us = microseconds(&used.ru_utime);
 	given.system_us = microseconds(&used.ru_stime);
-	given.end_ns = now_ns();
+	given.end_ns = clock_ns(CLOCK_MONOTONIC);
 	send_given(connection, tool, real, argv, s, &given, reads);
 }
 
@@ -132,7 +125,7 @@ int give_back(const char *tool, const char *real, char **argv, const struct cont
 	if (*session == '\0' || s->board == NULL || !s->has_guard || s->is_line ||
 	    !memo_is_of_family(real) || memo_may_read_input(real, argv) || !is_idle(s->board, 0))
 		return -1;
-	int64_t start_ns = now_ns();
+	int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 	if (memo_open(&question.memo, s->memo, session) != 0 || question.memo.mode != MEMO_ON)
 		return -1;
 	question.is_as_job = 1;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "layout/board.h"
 
 /* The names of configure scripts' checks begin so; and words by which a tool tells of itself. */
@@ -46,23 +47,6 @@ static int begins_with(const char *word, const char *const *starts)
 	while (*starts != NULL && strncmp(word, *starts, strlen(*starts)) != 0)
 		starts++;
 	return *starts != NULL;
-}
-
-/* Whether a tool is one of these: x86_64-linux-gnu-gcc-12 is gcc. */
-static int is_one_of(const char *tool, const char *const *names)
-{
-	size_t size = strlen(tool), end = size;
-	while (end > 0 && (tool[end - 1] == '.' || (tool[end - 1] >= '0' && tool[end - 1] <= '9')))
-		end--;
-	if (end < size && end > 0 && tool[end - 1] == '-')
-		size = end - 1;
-	for (; *names != NULL; names++) {
-		size_t length = strlen(*names);
-		if (length <= size && memcmp(tool + size - length, *names, length) == 0 &&
-		    (length == size || tool[size - length - 1] == '-'))
-			return 1;
-	}
-	return 0;
 }
 
 int compiler_begins(const char *line)

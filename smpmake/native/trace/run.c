@@ -186,14 +186,6 @@ static void attend(struct trace *trace, int listener, const struct terminal *ter
 	}
 }
 
-/* No file's time is behind it: newer kernels give files finer times than memo_clock's. */
-static int64_t exact_clock(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static char *all_of(int fd, size_t *size)
 {
 	off_t end = lseek(fd, 0, SEEK_END);
@@ -287,7 +279,8 @@ int main(int argc, char **argv)
 	if (listener < 0)
 		trace_spoil(&trace, MEMO_UNTRACED);
 	attend(&trace, listener, &terminal, out[of_terminal], &status, &used);
-	trace.ended_ns = exact_clock();
+	/* No file's time is behind it: newer kernels give files finer times than memo_clock's. */
+	trace.ended_ns = clock_ns(CLOCK_REALTIME);
 	if (is_to_end)
 		trace_spoil(&trace, MEMO_KILLED);
 	trace_take_notes(&trace);
