@@ -1,7 +1,7 @@
 """Tools whose results smpmake remembers, whatever machine and version they are of.
 
-They look at nothing but files, variables and words; what they ask for besides is seen.  clang is
-not here: it asks for random numbers, to name its temporary files, and might use them otherwise.
+They look at nothing but files, variables and words; what they ask for besides is seen, and so is
+what becomes of the random numbers by which clang names its temporary files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 READERS: Final = (
-    *("gcc", "g++", "cc", "c++", "cpp"),
+    *("gcc", "g++", "cc", "c++", "cpp", "clang", "clang++", "clang-cpp"),
     *("as", "ld", "ld.bfd", "ld.gold", "ld.lld", "gold", "lld", "nm"),
 )
 #: Of these, some read standard input though no word says so (ar, where an M does).

@@ -279,13 +279,6 @@ def test_a_variable_that_is_there_twice(tmp_path: Path, *, guarded: bool) -> Non
     assert remembered.told.misses == {layout.MEMO_ENVIRONMENT: 2}
 
 
-def test_clang_asks_for_random_numbers(remembered: Remembered) -> None:
-    needs.require("clang")
-    (remembered.folder / "conftest.c").write_text(MAIN)
-    assert remembered.run("clang", "-c", "conftest.c").status == 0
-    assert remembered.told.misses == {layout.MEMO_NO_FAMILY: 1}
-
-
 def test_a_program_that_the_build_has_made(remembered: Remembered) -> None:
     tools = remembered.folder / "tools"
     tools.mkdir()

@@ -43,11 +43,18 @@ static int is_strange(const char *path)
 	       strncmp(path, "/sys", 4) == 0;
 }
 
+/* A link that says where a file lies which the process has opened. */
+static int is_own_file(const char *path)
+{
+	return strncmp(path, LOOKS_OWN, strlen(LOOKS_OWN)) == 0;
+}
+
 /* Whether what a call finds can be noted; the note that is begun so. */
 static int begin(struct looks_note *note, int way, int nofollow, int dir, const char *path)
 {
 	if (!looks_are_noted() || path == NULL || *path == '\0' ||
-	    (dir != AT_FDCWD && *path != '/') || is_strange(path))
+	    (dir != AT_FDCWD && *path != '/') ||
+	    (is_strange(path) && !(way == READS_LINK && is_own_file(path))))
 		return 0;
 	const struct looks *looks = guard.looks;
 	if (__atomic_load_n(&looks->used, __ATOMIC_RELAXED) > LOOKS_ROOM - 4 * (uint64_t)PATH_MAX)

@@ -29,6 +29,20 @@ static inline void looks_draw(void)
 		__atomic_store_n(&guard.looks->random, 1, __ATOMIC_RELAXED);
 }
 
+/* The same, of a number of its own: see looks.h. */
+static inline void looks_draw_digit(uint32_t number)
+{
+	struct looks *looks = guard.looks;
+	if (looks == NULL)
+		return;
+	uint32_t at = __atomic_fetch_add(&looks->drawn, 1, __ATOMIC_RELAXED);
+	if (at >= LOOKS_DIGITS)
+		looks_draw();
+	else
+		__atomic_store_n(&looks->digits[at], "0123456789abcdef"[number & 15],
+		                 __ATOMIC_RELEASE);
+}
+
 /* The program has asked for a variable, and has been told that value, or NULL.  The tracer cannot
  * see that by itself: what there is no room for makes the trace useless. */
 void looks_ask(const char *name, const char *value);

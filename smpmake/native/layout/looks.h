@@ -17,6 +17,7 @@
 #define LOOKS_PAGE 4096u
 #define LOOKS_ROOM (1u << 20) /* bytes of notes */
 #define LOOKS_PLACES 4096u
+#define LOOKS_DIGITS 256u
 #define LOOKS_MAGIC 0x4b4f4f4cu
 
 /* Five arguments and the number of a call; behind LOOKS_BEHIND bytes the kernel goes on. */
@@ -32,6 +33,10 @@ typedef long looks_call(long a, long b, long c, long d, long e, long number);
 	 0x01, 0x00, 0x00, 0xd4, 0xc0, 0x03, 0x5f, 0xd6}
 #define LOOKS_BEHIND 12u
 #endif
+
+/* What is in this folder leads to the files that a process has opened.  Its program has read such a
+ * link if there is a note of it; a guard reads them, too, without one. */
+#define LOOKS_OWN "/proc/self/fd/"
 
 /* GUARDS: that the process `inode` has a guard.  WANTS: that a variable was asked for; it has the
  * value behind its name, unless it `failed`. */
@@ -58,8 +63,11 @@ struct looks {
 	uint32_t changes; /* that the tracer knows of */
 	uint32_t useless; /* nothing needs to be noted any more */
 	uint32_t lost;    /* there was no room for a note */
-	uint32_t random;  /* a program was given random numbers */
-	uint32_t reserved;
+	uint32_t random;  /* a program was given random numbers, of whose use nobody knows */
+	/* Of numbers drawn one by one (arc4random(3)) the last digit in hex, as LLVM takes it for
+	 * the name of a temporary file.  The tracer sees the name, and so what became of them. */
+	uint32_t drawn;
+	char digits[LOOKS_DIGITS];
 	int64_t
 	    young_ns;  /* what was changed since then the tracer reads itself, when it is opened */
 	uint64_t used; /* bytes; more than there are where there was no room */

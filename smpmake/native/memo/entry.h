@@ -9,7 +9,7 @@
 #include "memo/store.h"
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
-#define MEMO_FORMAT 7u
+#define MEMO_FORMAT 8u
 #define MEMO_MOST 8u            /* entries of a question */
 #define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
 #define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
@@ -40,7 +40,8 @@ enum memo_kind {
 	MEMO_HAS_NAMES = 7,   /* a folder, whose names have this hash */
 	MEMO_IS_VARIABLE = 8, /* `more`: whether it is there, with a value of this hash */
 	MEMO_LEADS_TO =
-	    9 /* the folder of an output, by way of links; the other text: where it is */
+	    9,          /* the folder of an output, by way of links; the other text: where it is */
+	MEMO_IS_AT = 10 /* a file; the other text: where it lies, whatever links lead there */
 };
 
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
@@ -105,5 +106,7 @@ void memo_close_way(int fd);
 /* Whether links are on that way: then `folder` is how the path names the folder, and `room` where
  * it is; -1 where that cannot be told. */
 int memo_leads(const char *path, char folder[PATH_MAX], char room[PATH_MAX]);
+/* Where the file lies to which a path leads; 0 or -1. */
+int memo_lies_at(const char *path, char place[PATH_MAX]);
 
 #endif

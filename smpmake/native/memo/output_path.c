@@ -72,6 +72,15 @@ static int open_through_links(const char *folder, char room[PATH_MAX])
 	return fd;
 }
 
+int memo_lies_at(const char *path, char place[PATH_MAX])
+{
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+	int failed = fd < 0 || canonical_name_of(fd, place) < 0;
+	if (fd >= 0)
+		close(fd);
+	return failed ? -1 : 0;
+}
+
 /* What another machine has seen says nothing of this one's links (memo/remote.c). */
 static int is_foreign(const struct memo_entry *entry)
 {

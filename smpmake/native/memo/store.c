@@ -341,7 +341,7 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 	struct sha256 sum;
 	size_t before = 0;
 	ssize_t got;
-	int is_text = 1, is_program = 0;
+	int is_text = 1, is_program = 0, is_compiled_header = 0;
 	struct names names = {0, 0, 0};
 	struct reading reading = {.within = 0};
 	*has = 0;
@@ -351,6 +351,9 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 		sha256_add(&sum, room + before, (size_t)got);
 		if (before == 0)
 			is_program = is_runnable(room, (size_t)got);
+		/* clang compares the times of what was compiled into it. */
+		if (before == 0)
+			is_compiled_header = got >= 4 && memcmp(room, "CPCH", 4) == 0;
 		if (before == 0)
 			is_text = memcmp(room, "\177ELF", got < 4 ? (size_t)got : 4) != 0 &&
 			          memcmp(room, "!<arch>", got < 7 ? (size_t)got : 7) != 0;
@@ -364,6 +367,8 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 		before = keep;
 	}
 	sha256_end(&sum, hash);
+	if (is_compiled_header)
+		*has |= MEMO_HAS_TIMES;
 	if (names.has_libiberty)
 		*has |= MEMO_HAS_LIBIBERTY;
 	else if (names.is_unseen && !names.is_known)

@@ -62,9 +62,9 @@ struct memo {
 int memo_open(struct memo *memo, const char *told, const char *session);
 
 /* What content has besides its hash. */
-#define MEMO_HAS_CLOCK 1u     /* a text that asks the compiler for the date */
-#define MEMO_HAS_TIMES 2u     /* a text by which times of files matter, or may */
-#define MEMO_HAS_ONCE 128u    /* a text that is included once, or includes others once */
+#define MEMO_HAS_CLOCK 1u  /* a text that asks the compiler for the date */
+#define MEMO_HAS_TIMES 2u  /* a text, or compiled header, by which times of files matter, or may */
+#define MEMO_HAS_ONCE 128u /* a text that is included once, or includes others once */
 #define MEMO_HAS_OPERATOR 16u /* the same, if a macro is given that word: */
 #define MEMO_SAYS_ONCE 32u    /* a text that says "once" */
 #define MEMO_HAS_ENVIRON 4u   /* a program or library that names the list of all variables */

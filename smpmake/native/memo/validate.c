@@ -177,6 +177,9 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 		return memo_names(path, hash) == 0 && memcmp(hash, fact->hash, sizeof hash) == 0
 		           ? 0
 			   : MEMO_FOLDER;
+	if (fact->kind == MEMO_IS_AT)
+		return memo_lies_at(path, target) == 0 && strcmp(target, other) == 0 ? 0
+		                                                                     : MEMO_FOLDER;
 	if (guarded(SYS_newfstatat, AT_FDCWD, path, &info, flags) != 0)
 		return fact->kind == MEMO_IS_ABSENT && (uint64_t)errno == fact->more ? 0
 		       : fact->kind == MEMO_IS_FOLDER                                ? MEMO_FOLDER

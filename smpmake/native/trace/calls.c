@@ -80,7 +80,7 @@ static int has_folder(const char *path)
 static void note_opening(struct trace *trace, pid_t process, const char *path, int flags)
 {
 	/* A guard reads such links, and opens none: whose file that is only the process knows. */
-	if (strncmp(path, "/proc/self/fd/", 14) == 0 || strcmp(path, "/proc/self/exe") == 0)
+	if (strncmp(path, LOOKS_OWN, strlen(LOOKS_OWN)) == 0 || strcmp(path, "/proc/self/exe") == 0)
 		trace_spoil(trace, MEMO_SPECIAL);
 	if (flags & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) {
 		if ((flags & O_TMPFILE) == O_TMPFILE) {
@@ -258,6 +258,16 @@ static void note_random(struct trace *trace, pid_t thread, uint64_t size)
 		trace_spoil(trace, MEMO_RANDOM);
 }
 
+static void note_link(struct trace *trace, pid_t process, const char *path)
+{
+	/* A guard looks where what it has open lies, and notes when its program does. */
+	if (strncmp(path, LOOKS_OWN, strlen(LOOKS_OWN)) == 0 &&
+	    guard_of(trace, 0, process) == trace->guarded_count)
+		trace_spoil(trace, MEMO_SPECIAL);
+	else
+		trace_look_at_link(trace, path);
+}
+
 static void note_end(struct trace *trace, pid_t process)
 {
 	forget_guard(trace, process);
@@ -359,7 +369,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_readlinkat:
 		if (AT(FD(0), 1))
-			trace_look_at_link(trace, path);
+			note_link(trace, process, path);
 		return;
 	case SYS_execve:
 		forget_guard(trace, process);
@@ -468,7 +478,7 @@ static void note(struct trace *trace, const struct seccomp_notif *call)
 		return;
 	case SYS_readlink:
 		if (AT(AT_FDCWD, 0))
-			trace_look_at_link(trace, path);
+			note_link(trace, process, path);
 		return;
 	case SYS_unlink:
 		if (AT(AT_FDCWD, 0))

@@ -39,6 +39,7 @@ struct altered {
 	int is_cut;       /* it was first opened to be written anew */
 	int is_kept;      /* what there had been would have stayed, or been in the way */
 	int is_temporary; /* made under a name that nobody had, as mkstemp(3) does */
+	char *digits;     /* of that name, which a guard has seen drawn; NULL: none */
 	enum leaves {
 		LEAVES_ANY,
 		LEAVES_FILE,
@@ -68,6 +69,12 @@ struct trace {
 		uint32_t sum;
 	} *places; /* of looks by their paths */
 	size_t place_count;
+	uint32_t drawn; /* random digits that stand in names of temporary files (looks.h) */
+	struct located {
+		char *path;
+		int is_known; /* by what name it was opened */
+	} *located;           /* where files lie that it had opened, as it was told */
+	size_t located_count, located_room;
 	pid_t *at_work; /* programs that have begun and not ended by themselves */
 	size_t at_work_count, at_work_room;
 	size_t copied; /* a look that may be the guard's, which copies what is about to change */
@@ -125,6 +132,10 @@ void trace_leave(struct altered *one, enum leaves leaves, pid_t writer);
 void trace_left(struct trace *trace, pid_t writer);
 /* Whether somebody else has been at a file since the command left it so. */
 int trace_is_touched(const struct altered *one, const struct memo_stamp *now);
+/* It was told that a file that it had opened lies at this path, with no link on the way. */
+void trace_locate(struct trace *trace, const char *path);
+/* Whether all random digits that were drawn stand in names of temporary files. */
+int trace_knows_draws(const struct trace *trace);
 int trace_reads_unseen(const struct look *look, uint32_t has);
 /* The last look was none of the command's. */
 void trace_drop_look(struct trace *trace);

@@ -373,10 +373,47 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 	return why;
 }
 
+/* Where files lie that the command was told of: of each by what names it was opened. */
+static enum memo_why put_locations(struct making *making, struct trace *trace, uint32_t *count)
+{
+	static const unsigned char none[SHA256_SIZE];
+	for (size_t i = 0; i < trace->look_count && trace->located_count > 0; i++) {
+		const struct look *look = &trace->looks[i];
+		char place[PATH_MAX];
+		if (look->kind != MEMO_IS_FILE || !look->opened ||
+		    trace_altered(trace, look->path) != NULL ||
+		    memo_lies_at(look->path, place) != 0)
+			continue;
+		size_t k = 0;
+		while (k < trace->located_count && strcmp(trace->located[k].path, place) != 0)
+			k++;
+		if (k == trace->located_count)
+			continue;
+		trace->located[k].is_known = 1;
+		struct look lies = {.path = look->path, .target = place, .kind = MEMO_IS_AT};
+		put_fact(making, &lies, 0, none);
+		(*count)++;
+	}
+	for (size_t k = 0; k < trace->located_count; k++)
+		if (!trace->located[k].is_known)
+			return MEMO_CHANGED;
+	return 0;
+}
+
 static int ends_in(const char *text, const char *end)
 {
 	size_t size = strlen(text), length = strlen(end);
 	return size >= length && strcmp(text + size - length, end) == 0;
+}
+
+/* Whether the name of a temporary file stands in what stays. */
+static int has_digits(const struct trace *trace, const char *bytes, size_t size)
+{
+	for (size_t i = 0; i < trace->altered_count; i++)
+		if (trace->altered[i].digits != NULL &&
+		    holds(bytes, size, trace->altered[i].digits))
+			return 1;
+	return 0;
 }
 
 /* Whether an archive tells when, by whom or from which files it was made: of each member its mode
@@ -482,6 +519,8 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 			*facts += (uint32_t)leads;
 			continue;
 		}
+		if (is_there && one->is_temporary)
+			return MEMO_RANDOM;
 		if (is_there &&
 		    (!S_ISREG(info.st_mode) || info.st_nlink != 1 || info.st_uid != geteuid()))
 			return MEMO_FORMER;
@@ -514,6 +553,8 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 			return MEMO_CLOCK; /* of Windows: the time is in it */
 		if (is_dated_archive(bytes, size))
 			return MEMO_CLOCK;
+		if (has_digits(trace, bytes, size))
+			return MEMO_RANDOM;
 		if (would_be_cut(one, bytes, size))
 			output->flags |= MEMO_IN_PLACE;
 		int failed = put_blob(making, &trace->question->memo, bytes, size);
@@ -661,6 +702,9 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 		return MEMO_KILLED;
 	if (WEXITSTATUS(result->status) != 0 && !may_last(trace, result))
 		return MEMO_FAILED;
+	if (!trace_knows_draws(trace) || has_digits(trace, result->out, result->out_size) ||
+	    has_digits(trace, result->err, result->err_size))
+		return MEMO_RANDOM;
 	if (result->out_size > LARGEST_TEXT || result->err_size > LARGEST_TEXT)
 		return MEMO_LARGE;
 	struct memo_head *head = more(&making, sizeof *head);
@@ -671,6 +715,8 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	enum memo_why why = put_facts(&making, trace, &facts);
 	if (is_about_times(trace, &making, first) || is_update(trace))
 		note_times(&making, first);
+	if (why == 0)
+		why = put_locations(&making, trace, &facts);
 	if (why == 0)
 		why = put_outputs(&making, trace, &facts, &outputs, 0);
 	if (why == 0)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LEAST_DIGITS 4 /* fewer may stand in a name by chance */
+
 void trace_spoil(struct trace *trace, enum memo_why why)
 {
 	if (trace->why == 0)
@@ -81,7 +83,7 @@ int trace_is_guards(const struct trace *trace, const char *path)
 			return 1;
 	}
 	return (size > 0 && starts(path, session) && path[size] == '/') ||
-	       strcmp(path, "/proc/self/exe") == 0 || starts(path, "/proc/self/fd/") ||
+	       strcmp(path, "/proc/self/exe") == 0 || starts(path, LOOKS_OWN) ||
 	       strcmp(path, "/proc/self/schedstat") == 0;
 }
 
@@ -238,12 +240,20 @@ void trace_judge(struct trace *trace, struct look *look, int failed)
 		trace_spoil(trace, MEMO_SPECIAL);
 }
 
+/* LLVM asks whether it may ask where its files lie: without /proc we were not here. */
+static int is_folder_of_own(const char *path)
+{
+	return strcmp(path, "/proc/self/fd") == 0;
+}
+
 void trace_look_at(struct trace *trace, const char *path, int nofollow, int opens)
 {
 	int is_new;
 	if (trace_is_of_clock(path))
 		trace_spoil(trace, MEMO_CLOCK);
 	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
+		return;
+	if (!opens && is_folder_of_own(path))
 		return;
 	struct look *look =
 	    trace_look(trace, path, opens ? OPENS : LOOKS, nofollow ? MEMO_NO_FOLLOW : 0, &is_new);
@@ -259,7 +269,8 @@ void trace_look_at_link(struct trace *trace, const char *path)
 {
 	char target[PATH_MAX];
 	int is_new;
-	if (trace_is_guards(trace, path) || trace_altered(trace, path) != NULL)
+	if (trace_is_guards(trace, path) || is_folder_of_own(path) ||
+	    trace_altered(trace, path) != NULL)
 		return;
 	struct look *look = trace_look(trace, path, READS_LINK, MEMO_NO_FOLLOW, &is_new);
 	if (look == NULL || !is_new)
@@ -361,6 +372,45 @@ static int is_random(const char *path)
 	                     (name[0] == 's' && name[1] == 't' && name[stem] == '\0'));
 }
 
+/* Whether a file's name has all the digits that were drawn since the last such name, one behind the
+ * other: then it is known what became of them. */
+static int is_drawn(struct trace *trace, struct altered *one)
+{
+	const struct looks *notes = trace->notes;
+	uint32_t end = notes != NULL ? __atomic_load_n(&notes->drawn, __ATOMIC_ACQUIRE) : 0;
+	if (end > LOOKS_DIGITS || end - trace->drawn < LEAST_DIGITS)
+		return 0;
+	const char *slash = strrchr(one->path, '/'), *name = slash != NULL ? slash + 1 : one->path;
+	char *digits = strndup(notes->digits + trace->drawn, end - trace->drawn);
+	if (strstr(name, digits) == NULL) {
+		free(digits);
+		return 0;
+	}
+	one->digits = digits;
+	trace->drawn = end;
+	return 1;
+}
+
+int trace_knows_draws(const struct trace *trace)
+{
+	return trace->notes == NULL ||
+	       __atomic_load_n(&trace->notes->drawn, __ATOMIC_ACQUIRE) == trace->drawn;
+}
+
+void trace_locate(struct trace *trace, const char *path)
+{
+	if (*path != '/') { /* a pipe or the like: its number is another one each time */
+		trace_spoil(trace, MEMO_SPECIAL);
+		return;
+	}
+	for (size_t i = 0; i < trace->located_count; i++)
+		if (strcmp(trace->located[i].path, path) == 0)
+			return;
+	trace->located = trace_grown(trace->located, trace->located_count, &trace->located_room,
+	                             sizeof *trace->located);
+	trace->located[trace->located_count++] = (struct located){.path = strdup(path)};
+}
+
 /* `keeps`: what is there may stay, or be read. */
 struct altered *trace_alter(struct trace *trace, const char *path, int is_opened, int keeps,
                             int is_new)
@@ -392,6 +442,7 @@ struct altered *trace_alter(struct trace *trace, const char *path, int is_opened
 		one.is_kept = is_opened && keeps;
 		one.is_temporary = is_new && is_random(path);
 	}
+	one.is_temporary |= is_new && is_drawn(trace, &one);
 	trace->altered = trace_grown(trace->altered, trace->altered_count, &trace->altered_room,
 	                             sizeof *trace->altered);
 	trace->altered[trace->altered_count++] = one;

@@ -139,6 +139,11 @@ static void take(struct trace *trace, const struct looks_note *note)
 {
 	const char *path = trace_short(trace, (const char *)(note + 1));
 	const struct altered *altered = trace_altered(trace, path);
+	if (note->way == READS_LINK && strncmp(path, LOOKS_OWN, strlen(LOOKS_OWN)) == 0) {
+		if (note->failed == 0)
+			trace_locate(trace, target_of(note));
+		return;
+	}
 	int flags = note->way == READS_LINK || note->nofollow ? MEMO_NO_FOLLOW : 0, is_new;
 	struct stat info = {.st_dev = 0};
 	if (note->way != READS_LINK && trace_is_of_clock(path))
