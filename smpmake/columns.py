@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 from smpmake.records import UNKNOWN, CommandRecord
 
 #: The version of the report as JSON.  Raise it when a column in the report is new or changes.
-REPORT_VERSION: Final = 3
+REPORT_VERSION: Final = 4
 #: By field: what the history has of builds that are older than the column.
 _DEFAULTS: Final = {
     name: f" not null default {int(value)}" if isinstance(value, int) else ""
@@ -181,6 +181,12 @@ COLUMNS: Final = (
     ),
     Column("errors", "number", "errors", "the same", unknown=True),
     Column("said", "printed"),
+    Column(
+        "missed",
+        "printed",
+        "missed",
+        "why smpmake had no remembered result of it; empty if it had, or did not look",
+    ),
 )
 #: What the history's table of commands has.
 STORED: Final = tuple(column for column in COLUMNS if column.name)

@@ -41,7 +41,7 @@ FIELDS: Final = (
     *("issued", "ready", "started", "ended", "slot", "light", "status", "state", "waited_for"),
     *("user_us", "system_us", "max_rss", "minor_faults", "major_faults", "voluntary"),
     *("involuntary", "unguarded", "reads", "surprises", "inputs", "delay_us", "program"),
-    *("warnings", "errors", "said", "host", "sent"),
+    *("warnings", "errors", "said", "host", "sent", "missed"),
 )
 
 
@@ -60,6 +60,7 @@ class CommandRecord:
     inputs      what its command line says that it reads.
     reads       files of its own that a guarded job was seen to read (not the system's).
     warnings, errors  -1 where nobody saw its output (in place).
+    missed      why smpmake had no remembered result of it; "" if it had, or did not look.
     said        that output, or its beginning, if there were any.
     """
 
@@ -113,6 +114,7 @@ class CommandRecord:
         self.said = ""
         self.host = ""
         self.sent = 0
+        self.missed = ""
 
     @property
     def command(self) -> str:

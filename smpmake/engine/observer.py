@@ -129,6 +129,7 @@ class Observer:
         trace = self._traces.end_trace(slot)
         command.record.reads = trace.reads
         command.wrote, command.traced = trace.writes, trace.whole
+        command.record.missed = trace.missed
         if trace.given_us:
             command.record.detail = GIVEN_BACK
         if trace.whole and trace.waited_us:  # 0: a kernel that does not tell

@@ -14,7 +14,7 @@ import struct
 import time
 from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from smpmake.disk.shared import NoRoomError, shared_map
 from smpmake.protocol import layout
@@ -24,7 +24,7 @@ from smpmake.schedule.names import is_product
 
 _BEGIN: Final = structure(layout.TRACE_CODES, before="inputs")
 _HEAD: Final = layout.TRACE_AT["text"]
-_GIVEN: Final = list(layout.TRACE_CODES).index("given_us")
+_GIVEN, _MISSED, _DOUBTED = map(list(layout.TRACE_CODES).index, ("given_us", "missed", "doubted"))
 _WAITED: Final = list(layout.TRACE_CODES).index("waited_us")
 MOST_INPUTS: Final = layout.TRACE_INPUTS // 2
 _FOREIGN: Final = (
@@ -43,6 +43,7 @@ class Trace(NamedTuple):
     whole      nothing is missing: no note was lost, and no part of it ran without a guard.
     waited_us  how long its processes had to wait for a CPU.
     programs   the files of those of its programs that had a guard.
+    missed     why it had no remembered result, in words; "" if it had, or nobody looked.
     given_us   the CPU time that its remembered results took when they were made; 0 for none.
     """
 
@@ -52,6 +53,7 @@ class Trace(NamedTuple):
     waited_us: int = 0
     programs: tuple[str, ...] = ()
     given_us: int = 0
+    missed: str = ""
 
 
 class Traces:
@@ -104,7 +106,7 @@ class Traces:
         table = _table(inputs[:MOST_INPUTS])
         flags = (watched, 0, asks_own, len(table), layout.TRACE_SIZE - _HEAD, 0, 0, 0)
         times = (time.time_ns(), issued_ns, issued_ns if older_ns is None else older_ns)
-        known[: _BEGIN.size] = _BEGIN.pack(0, 0, *times, *flags, self._litter, *places)
+        known[: _BEGIN.size] = _BEGIN.pack(0, 0, *times, *flags, self._litter, 0, 0, b"", *places)
         end = _BEGIN.size + 8 * len(table)
         known[_BEGIN.size : end] = struct.pack(f"<{len(table)}Q", *table)
         return os.fsencode(path)
@@ -127,7 +129,9 @@ class Traces:
         whole = not lost and not found[b"u"]
         fields = _BEGIN.unpack_from(known)
         reads, writes, programs = (tuple(found[letter]) for letter in (b"r", b"w", b"p"))
-        return Trace(reads, writes, whole, fields[_WAITED], programs, fields[_GIVEN])
+        return Trace(
+            reads, writes, whole, fields[_WAITED], programs, fields[_GIVEN], _missed(fields)
+        )
 
     def has_opened(self, slot: int, path: str) -> bool:
         """Whether a job that runs may have a file of that name open, in whatever folder."""
@@ -146,6 +150,12 @@ class Traces:
         """Unmaps the files; they go with the session's folder."""
         for known in self._maps.values():
             known.close()
+
+
+def _missed(fields: tuple[Any, ...]) -> str:
+    why = layout.MEMO_WHY_SENTENCES.get(fields[_MISSED], "")
+    doubted = os.fsdecode(fields[_DOUBTED].partition(b"\0")[0])
+    return f"{why} ({doubted})" if why and doubted else why
 
 
 def _extent(known: mmap.mmap) -> tuple[int, int]:

@@ -207,6 +207,8 @@ def _verdict(command: CommandRecord) -> str:
         text += "; reused, from before the build was run again"
     if command.detail == GIVEN_BACK:
         text += "; smpmake gave its remembered result back"
+    elif command.missed:
+        text += f"; smpmake gave no remembered result back because {command.missed}"
     return f"{text}; {command.state or 'had not ended'}" + (
         f", status {command.status}" if command.status else ""
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 
@@ -560,3 +561,21 @@ def test_messages_on_a_terminal(space: Space) -> None:
     (space.folder / "a.o").unlink()
     assert messages in on_terminal(space, SMPMAKE, "--memo=on", "make")[0]
     assert counts(space)["hits"] == 1
+
+
+def test_why_tells_what_is_different(warm: Space) -> None:
+    """Of the very command, by the report, too."""
+    build(warm, hits=COMMANDS)
+    warm.ok("make", "clean")
+    warm.write({"second/x.h": "#define X 2\n", "a.c": f"{FILES['a.c']}int more;\n"})
+    settle(warm.folder)
+    assert warm.smpmake("--memo=on", "make").status == 0
+    told = {name: warm.smpmake("why", f"{name}.o").out for name in "ab"}
+    begin = "smpmake gave no remembered result back because"
+    known = layout.MEMO_WHY_SENTENCES
+    assert f"{begin} {known[layout.MEMO_FILE]} (second/x.h)" in told["b"]
+    assert f"{begin} {known[layout.MEMO_UNKNOWN]} (a.c)" in told["a"]
+    document = json.loads(warm.smpmake("report", "--json").out)
+    missed = {c["missed"] for c in document["commands"] if c["kind"] == "compile"}
+    assert len(missed) == 3
+    assert "" in missed  # those that were given back

@@ -36,7 +36,7 @@ def of(column: Column) -> dict[str, Any]:
             {"type": "integer", "minimum": 0} if column.kind == "numbers" else {"type": "string"}
         )
         return {"type": "array", "items": items, **about}
-    if column.kind == "text":
+    if column.kind in ("text", "printed"):
         return {
             "type": "string",
             **({"enum": list(column.choices)} if column.choices else {}),

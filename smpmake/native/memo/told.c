@@ -45,7 +45,7 @@ char memo_told_last(const struct memo *memo)
 	return last[first];
 }
 
-void memo_tell_why(const struct memo_question *q, enum memo_why why)
+const char *memo_tell_why(const struct memo_question *q, enum memo_why why)
 {
 	char lines[PATH_MAX + 64] = "", *end = lines + sizeof lines - 2, *at = lines;
 	int is_of_fact = (why >= MEMO_FILE && why <= MEMO_OUTPUT) || why == MEMO_VARIABLE;
@@ -57,6 +57,7 @@ void memo_tell_why(const struct memo_question *q, enum memo_why why)
 	at = put_number(put_text(at, end, "m "), end, why);
 	*at++ = '\n';
 	memo_tell(&q->memo, lines, (size_t)(at - lines));
+	return name;
 }
 
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number)

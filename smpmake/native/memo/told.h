@@ -16,7 +16,7 @@ void memo_tell(const struct memo *memo, const char *line, size_t size);
 char memo_told_last(const struct memo *memo);
 void memo_tell_number(const struct memo *memo, char letter, uint64_t number);
 
-void memo_tell_why(const struct memo_question *q, enum memo_why why);
+const char *memo_tell_why(const struct memo_question *q, enum memo_why why);
 
 static inline void memo_tell_hit(const struct memo *memo, uint64_t saved_us)
 {

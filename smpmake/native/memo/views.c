@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,15 +24,33 @@ int memo_was_shown_others(const char *notes)
 	return shown != 0;
 }
 
-void memo_note_given(const char *notes, uint64_t saved_us)
+/* NULL where they cannot be written to. */
+static struct notes_of_guards *notes_at(const char *notes)
 {
 	int fd = open(notes, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return;
-	struct notes_of_guards *page =
-	    mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		return NULL;
+	void *page =
+	    mmap(NULL, sizeof(struct notes_of_guards), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	if (page == MAP_FAILED)
+	return page != MAP_FAILED ? page : NULL;
+}
+
+void memo_note_missed(const char *notes, enum memo_why why, const char *doubted)
+{
+	struct notes_of_guards *page = notes_at(notes);
+	if (page == NULL)
+		return;
+	page->missed = why;
+	if (doubted != NULL && strlen(doubted) < sizeof page->doubted)
+		strcpy(page->doubted, doubted);
+	munmap(page, sizeof *page);
+}
+
+void memo_note_given(const char *notes, uint64_t saved_us)
+{
+	struct notes_of_guards *page = notes_at(notes);
+	if (page == NULL)
 		return;
 	/* That it was so is told of the smallest, too. */
 	__atomic_fetch_add(&page->given_us, (uint32_t)saved_us + 1, __ATOMIC_RELAXED);

@@ -147,6 +147,14 @@ static int give(const struct memo_question *q, const struct memo_entry *entry, i
 	return entry->status;
 }
 
+/* `notes`: of the job, NULL for none. */
+static void tell_why(const struct memo_question *q, enum memo_why why, const char *notes)
+{
+	const char *doubted = memo_tell_why(q, why);
+	if (notes != NULL)
+		memo_note_missed(notes, why, doubted);
+}
+
 static int runs_traced(const struct memo *memo, const char *known, const char *program,
                        char **words)
 {
@@ -181,7 +189,7 @@ int main(int argc, char **argv)
 	if (memo_open(memo, getenv(OURS "MEMO"), session) == 0)
 		why = memo_ask(&question, program, words, environ);
 	if (why != 0) {
-		memo_tell_why(&question, why);
+		tell_why(&question, why, is_job ? notes : NULL);
 		return become(program, words);
 	}
 	const struct memo_entry *entry = memo_find(&question, 0, &why), *of_others = NULL;
@@ -207,7 +215,7 @@ int main(int argc, char **argv)
 		if (of_others != NULL)
 			memo_leave_others(&question, NULL, 0);
 	}
-	memo_tell_why(&question, why);
+	tell_why(&question, why, is_job ? notes : NULL);
 	if (question.is_young && memo_waits(&question, why))
 		return become(program, words);
 	return runs_traced(memo, known, program, words);
