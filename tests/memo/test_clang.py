@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Final
+from typing import Final, NamedTuple
 
 import pytest
 
-from tests.memo.test_jobs import build
+from tests.memo.test_jobs import build, serial
 from tests.support import needs
 from tests.support.remembered import settle
 from tests.support.space import Space
@@ -155,3 +155,91 @@ def test_digits_that_stay(draws: Space, how: str) -> None:
         assert "remembered result" not in ended.err
         for path in (*draws.folder.glob("t-*"), draws.folder / "out.o"):
             path.unlink(missing_ok=True)
+
+
+class Dated(NamedTuple):
+    """A command whose result depends on times, or on what no word of its own says.
+
+    before   run plainly first.
+    command  makes `out`; a failure is of the result, too.
+    change   what comes between.
+    """
+
+    before: str
+    command: str
+    change: str = "touch -d 2020-01-01 in/x.h"
+    files: tuple[tuple[str, str], ...] = ()
+
+
+#: Times that a result has, or looks at; words in files; code of the build's own in the compiler.
+DATED: Final = {
+    "a compiled header of any name": Dated("", "clang -x c-header in/x.h -o out"),
+    "a syntax tree": Dated("", "clang -emit-ast a.c -o out", "touch -d 2020-01-01 a.c"),
+    "one in a folder": Dated(
+        "mkdir p.pch; clang -x c-header in/x.h -o p.pch/c",
+        "clang -include-pch p.pch/c -c b.c -o out",
+    ),
+    "one in an object": Dated(
+        "clang -gmodules -x c-header in/x.h -o x.pch", "clang -include-pch x.pch -c b.c -o out"
+    ),
+    "gcc's of any name": Dated(
+        "", "mkdir -p p.gch; gcc -x c-header in/x.h -o p.gch/c; mv p.gch/c out"
+    ),
+    "an object of Windows": Dated(
+        "", "clang --target=x86_64-pc-windows-msvc -c b.c -o out", "touch -d 2020-01-01 b.c"
+    ),
+    "a plugin": Dated(
+        "gcc -shared -fPIC p.c -o p.so",
+        "clang -Xclang -load -Xclang ./p.so -c b.c -o out",
+        "touch -d 2020-01-01 b.c",
+        (("p.c", "int p;\n"),),
+    ),
+    "words in a file": Dated(
+        "", "clang --config ./c.cfg -c b.c -o out", "true", (("c.cfg", "-ftime-report\n"),)
+    ),
+    "the time it took": Dated("", "clang -fproc-stat-report=t -c b.c -o out; rm t", "true"),
+}
+
+
+@pytest.mark.parametrize("case", DATED.values(), ids=DATED)
+def test_what_has_times_in_it(tree: Space, case: Dated) -> None:
+    """The second build ends as the plain one, with nothing given back."""
+    tree.write({"b.c": "int b(void) { return x; }\n", **dict(case.files)})
+    tree.write({"b.c": "int b;\n"} if "include-pch" not in case.command else {})
+    tree.run("sh", "-c", case.before)
+    settle(tree.folder)
+    command = ("sh", "-c", f"{case.command}; echo $?")
+    tree.smpmake("--memo=on", "--", *command)
+    (tree.folder / "out").unlink(missing_ok=True)
+    tree.ok("sh", "-c", case.change)
+    settle(tree.folder)
+    plain = tree.run(*command)
+    (tree.folder / "out").unlink(missing_ok=True)
+    settle(tree.folder)
+    ended = tree.smpmake("--memo=on", "--", *command)
+    assert "remembered result" not in ended.err
+    assert ended.out.split()[-1] == plain.out.split()[-1]
+
+
+def test_a_header_that_is_also_an_output(tree: Space) -> None:
+    """clang asks by stat(2) whether there is one."""
+    tree.write({"a.c": '#if __has_include("x.h")\nint y;\n#endif\n'})
+    settle(tree.folder)
+    command = "clang -MD -MF x.h -c a.c -o a.o"
+    for names in (["a.o", "x.h"], ["a.o"], ["a.o"], ["a.o", "x.h"], ["a.o", "x.h"]):
+        expected = serial(tree, "sh", "-c", command)
+        assert tree.smpmake("--memo=on", "--", "sh", "-c", command).status == 0
+        assert tree.tree() == expected
+        for name in names:
+            (tree.folder / name).unlink()
+        settle(tree.folder)
+
+
+def test_a_branch_and_back(space: Space) -> None:
+    """What was made where nothing lay is given back over what another state left, and again."""
+    files = {f"{name}.c": f'#include "x.h"\nint {name} = X;\n' for name in "abc"}
+    space.write({**files, "Makefile": "a.o b.o c.o: x.h\nall: a.o b.o c.o\n"})
+    for value, hits in ((1, 0), (2, 0), (1, 3), (2, 3)):
+        space.write({"x.h": f"#define X {value}\n"})
+        settle(space.folder)
+        build(space, hits=hits, command=("make", "all"))

@@ -255,7 +255,8 @@ class Both:
         before, files = set(one.entries()), set(self.folder.iterdir())
         ran = one.run(*command)
         fresh = set(one.entries()) - before
-        for path in set(self.folder.iterdir()) - files:
+        made = set(self.folder.iterdir()) - files
+        for path in made:
             path.unlink()
         assert len(fresh) == 1, (ran, one.told)
         # The library itself is one file more, and the kernel knows nothing of variables.
@@ -263,6 +264,9 @@ class Both:
         library = native.guard()
         # Whether a file was old enough depends on the clock, where tools were installed just now.
         found = {fact._replace(flags=fact.flags & ~UNSTAMPED) for fact in found}
+        # Only a guard knows that as and ld look at their output for its own sake.
+        outputs = {path.name for path in made}
+        found = {fact for fact in found if fact.kind != IS_ABSENT or fact.path not in outputs}
         return (
             {fact for fact in found if fact.path != library and fact.kind != IS_VARIABLE},
             {paths for paths in groups if library not in paths},

@@ -58,6 +58,8 @@ struct guard {
 	int inert;   /* the kernel may kill us for any system call: we are as if there were none */
 	int is_make; /* this program reads makefiles */
 	int is_part; /* this process is part of a command */
+	int is_linker;
+	const char *output;      /* of as and ld: what they are to make, or NULL */
 	int lists_names;         /* what it wants of a listing are names: make, a shell's pattern */
 	int makes_folders;       /* it makes those that lack, and otherwise does not look at them */
 	char name[64];           /* this program's */

@@ -163,14 +163,47 @@ static int is_absent(struct looks_note *note)
 	return errno == ENOENT || errno == ENOTDIR;
 }
 
+/* Whether it is for its output's sake that the program looks at a file, and not to read it: as is
+ * about to replace that, unless it is an input, and so is ld if it finds one.  Where it finds none
+ * ld may have looked for a library. */
+static int is_about_output(const char *path, int failed)
+{
+	return guard.output != NULL && path != NULL && strcmp(path, guard.output) == 0 &&
+	       !(guard.is_linker && failed);
+}
+
 int noted_stat(int dir, const char *path, struct stat *info, int flags)
 {
+	if (flags == 0 && is_about_output(path, 0)) {
+		int failed = noted_stat_as(0, dir, path, info, AT_SYMLINK_NOFOLLOW);
+		if (failed ? errno == ENOENT : !S_ISLNK(info->st_mode))
+			return failed;
+	}
+	return noted_stat_as(flags, dir, path, info, flags);
+}
+
+int noted_absence(enum look_way way, int nofollow, int dir, const char *path)
+{
 	struct looks_note note;
-	if (!(flags & ~AT_SYMLINK_NOFOLLOW) && begin(&note, LOOKS, flags != 0, dir, path)) {
+	if (!looks_are_noted())
+		return 1;
+	if (!begin(&note, way, nofollow, dir, path))
+		return 0;
+	note.failed = ENOENT;
+	end(&note, path, "", 0);
+	return 1;
+}
+
+int noted_stat_as(int as, int dir, const char *path, struct stat *info, int flags)
+{
+	struct looks_note note;
+	if (!(flags & ~AT_SYMLINK_NOFOLLOW) &&
+	    begin(&note, LOOKS, (as & AT_SYMLINK_NOFOLLOW) != 0, dir, path)) {
 		int failed = (int)kernel_unseen(SYS_newfstatat, dir, path, info, flags);
 		if (failed ? is_absent(&note) : !S_ISLNK(info->st_mode)) {
 			if (!failed)
 				put(&note, info);
+			note.nofollow |= flags != 0 && is_about_output(path, failed);
 			end(&note, path, "", 0);
 			return failed;
 		}

@@ -17,6 +17,10 @@ static inline int looks_are_noted(void)
 /* These are the system calls of their names for looking and reading alone.  What cannot be noted
  * the tracer is told of, as it is of any other call. */
 int noted_stat(int dir, const char *path, struct stat *info, int flags);
+/* Noted as if it had the flags `as`: what is no link is the same by either name. */
+int noted_stat_as(int as, int dir, const char *path, struct stat *info, int flags);
+/* That an opening or a look finds nothing; 0 where that cannot be noted. */
+int noted_absence(enum look_way way, int nofollow, int dir, const char *path);
 int noted_access(int dir, const char *path, int mode);
 int noted_open(int dir, const char *path, int flags);
 long noted_readlink(int dir, const char *path, char *to, size_t size);

@@ -220,14 +220,15 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 /* What depends on more than files and words, or writes down what no second run would. */
 static int is_unanswerable(const char *word)
 {
-	static const char *const whole[] = {"-",         "-v",     "-###",  "-Q", "--coverage",
-	                                    "-coverage", "native", "-time", NULL};
+	static const char *const whole[] = {"-",         "-v",     "-###",  "-Q",    "--coverage",
+	                                    "-coverage", "native", "-time", "-load", NULL};
 	static const char *const begun[] = {
-	    "@",       "-fprofile",    "-fauto-profile", "-fplugin",        "-specs",
-	    "--specs", "-wrapper",     "-save-temps",    "--save-temps",    "-time=",
-	    "-ftime",  "-fmem-report", "-ftest-cov",     "-fbranch-p",      "-fmodules",
-	    "-fcrash", "-flto",        "-index-store",   "-dumpdir",        "-Wl,@",
-	    "-Wa,@",   "-preserve-d",  "--preserve-dat", "-fcondition-cov", "-fpath-cov",
+	    "@",           "-fprofile",     "-fauto-profile", "-fplugin",        "-specs",
+	    "--specs",     "-wrapper",      "-save-temps",    "--save-temps",    "-time=",
+	    "-ftime",      "-fmem-report",  "-ftest-cov",     "-fbranch-p",      "-fmodules",
+	    "-fcrash",     "-flto",         "-index-store",   "-dumpdir",        "-Wl,@",
+	    "-Wa,@",       "-preserve-d",   "--preserve-dat", "-fcondition-cov", "-fpath-cov",
+	    "-fproc-stat", "-fpass-plugin", "-ast-dump",      "--config",        "-gmodules",
 	    NULL};
 	static const char *const inside[] = {"build-id=uuid", "/dev/fd/", "/dev/std",
 	                                     "/proc/",        "=sarif",   NULL};
@@ -433,10 +434,23 @@ static int is_repeated(char *const *env, const char *variable)
 
 static enum memo_why add_variables(struct memo_question *q, struct sha256 sums[MEMO_SCOPES])
 {
-	static const char *const refused[] = {
-	    "DEPENDENCIES_OUTPUT=", "SUNPRO_DEPENDENCIES=", "TZDIR=",   "LD_AUDIT=", "LD_DEBUG",
-	    "LD_PROFILE",           "LD_SHOW_AUXV",         "LD_TRACE", "TZ=:",      "TZ=/",
-	    "MALLOC_TRACE=",        "GCONV_PATH=",          NULL};
+	static const char *const refused[] = {"DEPENDENCIES_OUTPUT=",
+	                                      "SUNPRO_DEPENDENCIES=",
+	                                      "TZDIR=",
+	                                      "LD_AUDIT=",
+	                                      "LD_DEBUG",
+	                                      "LD_PROFILE",
+	                                      "LD_SHOW_AUXV",
+	                                      "LD_TRACE",
+	                                      "TZ=:",
+	                                      "TZ=/",
+	                                      "MALLOC_TRACE=",
+	                                      "GCONV_PATH=",
+	                                      "CC_PRINT_",
+	                                      "CC_LOG_DIAGNOSTICS",
+	                                      "CCC_OVERRIDE_OPTIONS=",
+	                                      "CCC_ADD_ARGS=",
+	                                      NULL};
 	const char *preload = value_of(q->env, "LD_PRELOAD");
 	const char *guard = value_of(q->env, OURS "GUARD");
 	uint64_t total[MEMO_SCOPES][SHA256_SIZE / 8], one[SHA256_SIZE / 8];

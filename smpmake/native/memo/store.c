@@ -335,6 +335,11 @@ static int look_up(int table, struct known *known, int64_t *at)
 	return -1;
 }
 
+int memo_is_compiled(const char *bytes, size_t size)
+{
+	return size >= 4 && (memcmp(bytes, "CPCH", 4) == 0 || memcmp(bytes, "gpch", 4) == 0);
+}
+
 static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 {
 	static char room[BEFORE + CHUNK];
@@ -351,12 +356,13 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 		sha256_add(&sum, room + before, (size_t)got);
 		if (before == 0)
 			is_program = is_runnable(room, (size_t)got);
-		/* clang compares the times of what was compiled into it. */
-		if (before == 0)
-			is_compiled_header = got >= 4 && memcmp(room, "CPCH", 4) == 0;
 		if (before == 0)
 			is_text = memcmp(room, "\177ELF", got < 4 ? (size_t)got : 4) != 0 &&
 			          memcmp(room, "!<arch>", got < 7 ? (size_t)got : 7) != 0;
+		/* clang compares the times of what was compiled into it. */
+		is_compiled_header |= before == 0 && memo_is_compiled(room, (size_t)got);
+		if (!is_text && !is_program)
+			is_compiled_header |= memmem(room, all, "__clangast", 10) != NULL;
 		if (is_text)
 			*has |= memo_text_says(&reading, room, before, all);
 		if (is_program)

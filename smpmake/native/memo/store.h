@@ -71,6 +71,8 @@ int memo_open(struct memo *memo, const char *told, const char *session);
 #define MEMO_HAS_LIBIBERTY 8u /* a program or library of gcc or binutils */
 #define MEMO_IS_YOUNG 64u     /* too young to be known by its stamp: each command hashes it anew */
 
+/* Whether a file is a header that gcc or clang has compiled, or a syntax tree of clang's. */
+int memo_is_compiled(const char *bytes, size_t size);
 void memo_stamp_of(const struct stat *info, struct memo_stamp *stamp);
 int memo_same_stamp(const struct memo_stamp *a, const struct memo_stamp *b);
 /* Whether a file that has this stamp now has had its content since then.  It has if the stamp is

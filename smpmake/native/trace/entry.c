@@ -63,6 +63,12 @@ static int may_last(const struct trace *trace, const struct result *result)
 	       !tells_of_state(result->err, result->err_size);
 }
 
+static int ends_in(const char *text, const char *end)
+{
+	size_t size = strlen(text), length = strlen(end);
+	return size >= length && strcmp(text + size - length, end) == 0;
+}
+
 /* Names that nobody can foretell begin so: what was looked for beside a temporary file. */
 static int is_of_temporary(const struct trace *trace, const char *path)
 {
@@ -287,12 +293,19 @@ static void note_times(struct making *making, size_t first)
 }
 
 /* What lay in the place of an output and was not read: of that the output itself tells.  That there
- * was nothing is a fact: a header or a library may have been looked for by that name. */
+ * was nothing is a fact: a header or a library may have been looked for by that name.  But who asks
+ * by lstat(2) or readlink(2) wants nothing to read: so a compiler asks whether its output is an
+ * input by another name, and binutils whether there is an older file to be removed (guard/looks.c).
+ */
 static int is_only_replaced(const struct trace *trace, const struct look *look)
 {
 	const struct altered *one = trace_altered(trace, look->path);
-	return one != NULL && one->was_there && look->way != OPENS &&
-	       (look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_NO_LINK);
+	if (one == NULL || look->way == OPENS)
+		return 0;
+	if (!one->was_there)
+		return look->kind == MEMO_IS_ABSENT && look->flags & MEMO_NO_FOLLOW &&
+		       !trace->question->is_changer;
+	return look->kind == MEMO_IS_FILE || look->kind == MEMO_IS_NO_LINK;
 }
 
 /* Whether an input was the same file as what an output has replaced, by another name. */
@@ -359,6 +372,11 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 			why = MEMO_FORMER;
 			break;
 		}
+		/* More words, which nobody has looked through: clang's. */
+		if (look->kind == MEMO_IS_FILE && look->opened && ends_in(look->path, ".cfg")) {
+			why = MEMO_WORDS;
+			break;
+		}
 		why = doubt(trace, look, &near, hash);
 		if (look->kind == MEMO_IS_FILE) {
 			memo_stamp_of(&look->info, &stamp);
@@ -398,12 +416,6 @@ static enum memo_why put_locations(struct making *making, struct trace *trace, u
 		if (!trace->located[k].is_known)
 			return MEMO_CHANGED;
 	return 0;
-}
-
-static int ends_in(const char *text, const char *end)
-{
-	size_t size = strlen(text), length = strlen(end);
-	return size >= length && strcmp(text + size - length, end) == 0;
 }
 
 /* Whether the name of a temporary file stands in what stays. */
@@ -487,6 +499,36 @@ static int is_of_others(const struct trace *trace, const struct altered *one, in
 	       now.changed_ns > trace->ended_ns;
 }
 
+static uint32_t number_at(const char *bytes, size_t at)
+{
+	uint32_t number;
+	memcpy(&number, bytes + at, sizeof number);
+	return number;
+}
+
+/* Whether a program or object of Windows or macOS tells when it, or its parts, were made; or a tree
+ * of clang's is in it. */
+static int is_dated(const char *bytes, size_t size)
+{
+	static const uint16_t machines[] = {0x8664, 0x014c, 0xaa64, 0x01c4, 0xa641};
+	uint16_t machine;
+	if (size < 20)
+		return 0;
+	if (memcmp(bytes, "MZ", 2) == 0)
+		return 1;
+	if (memcmp(bytes, "\177ELF", 4) == 0)
+		return bytes[16] == 1 && memmem(bytes, size, "__clangast", 10) != NULL;
+	if (memcmp(bytes, "\xcf\xfa\xed\xfe", 4) == 0 || memcmp(bytes, "\xce\xfa\xed\xfe", 4) == 0)
+		return number_at(bytes, 12) != 1; /* linked */
+	if (number_at(bytes, 0) == 0xffff0000)    /* of many sections */
+		return number_at(bytes, 8) != 0;
+	memcpy(&machine, bytes, sizeof machine);
+	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+		if (machine == machines[i])
+			return number_at(bytes, 4) != 0;
+	return 0;
+}
+
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
                                  uint32_t *count, int is_after_facts)
 {
@@ -538,8 +580,6 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		/* Who reads a file and puts another in its place does that by its names. */
 		if ((output->flags & (MEMO_IS_INPUT | MEMO_IN_PLACE)) == MEMO_IS_INPUT)
 			return MEMO_FORMER;
-		if (ends_in(one->path, ".gch") || ends_in(one->path, ".pch"))
-			return MEMO_WORDS; /* they know the process that made them */
 		if (ends_in(one->path, ".ali"))
 			return MEMO_CLOCK; /* of Ada: the times of its sources are in it */
 		char *bytes = memo_read(one->path, SIZE_MAX / 2, &size, 0);
@@ -549,10 +589,15 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 			free(bytes);
 			return MEMO_CHANGED;
 		}
-		if (size > 2 && memcmp(bytes, "MZ", 2) == 0)
-			return MEMO_CLOCK; /* of Windows: the time is in it */
-		if (is_dated_archive(bytes, size))
+		if (memo_is_compiled(bytes, size)) {
+			free(bytes);
+			return MEMO_WORDS; /* it knows the process that made it, or its sources'
+			                      times */
+		}
+		if (is_dated(bytes, size) || is_dated_archive(bytes, size)) {
+			free(bytes);
 			return MEMO_CLOCK;
+		}
 		if (has_digits(trace, bytes, size))
 			return MEMO_RANDOM;
 		if (would_be_cut(one, bytes, size))

@@ -122,6 +122,14 @@ static int parent_is_guarded(char *caller)
 	return number == kernel(SYS_getppid);
 }
 
+/* Whether a program is a tool, for whatever machine. */
+static int is_tool_named(const char *name, const char *tool)
+{
+	size_t size = strlen(name), length = strlen(tool);
+	return size >= length && strcmp(name + size - length, tool) == 0 &&
+	       (size == length || name[size - length - 1] == '-');
+}
+
 static void know_the_program(char **argv)
 {
 	static const a_name readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", ""};
@@ -129,6 +137,10 @@ static void know_the_program(char **argv)
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
 	guard.is_make = reads_makefiles(name);
+	guard.is_linker = is_tool_named(name, "ld") || is_tool_named(name, "ld.bfd");
+	if (guard.is_linker || is_tool_named(name, "as"))
+		for (; *argv != NULL && guard.output == NULL; argv++)
+			guard.output = strcmp(*argv, "-o") == 0 ? argv[1] : NULL;
 	guard.lists_names = guard.is_make || is_among(name, readers) ||
 	                    (!guard.is_part && strncmp(name, "python", 6) == 0);
 	if (strlen(name) < sizeof guard.name)

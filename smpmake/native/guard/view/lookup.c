@@ -182,7 +182,8 @@ static int may_come_back(int dir, const char *path)
 int is_nothing(int dir, const char *path)
 {
 	struct stat info;
-	return noted_stat(dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+	return kernel_unseen(SYS_newfstatat, dir, path, &info, AT_SYMLINK_NOFOLLOW) != 0 &&
+	       errno == ENOENT;
 }
 
 int is_link(int dir, const char *path)

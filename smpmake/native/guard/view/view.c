@@ -110,9 +110,10 @@ int is_plain(struct turn turn, int found, int fd, int dir, const char *path)
 int is_absent(struct turn turn, int dir, const char *path)
 {
 	int before = errno;
-	int absent = is_nothing(dir, path);
+	int absent =
+	    is_nothing(dir, path) && turns() == turn.number && noted_absence(OPENS, 0, dir, path);
 	errno = before;
-	return absent && turns() == turn.number;
+	return absent;
 }
 
 int look_plainly(struct turn turn, int dir, const char *path, int flags, void *to)
@@ -122,7 +123,7 @@ int look_plainly(struct turn turn, int dir, const char *path, int flags, void *t
 	if (to == NULL)
 		return 1;
 	/* Into the caller's own: it may be no memory. */
-	int found = noted_stat(dir, path, to, flags | AT_SYMLINK_NOFOLLOW) == 0;
+	int found = noted_stat_as(flags, dir, path, to, flags | AT_SYMLINK_NOFOLLOW) == 0;
 	int plain = found ? !S_ISLNK(info->st_mode) && is_settled(info) : errno == ENOENT;
 	if (plain && turns() == turn.number) {
 		errno = found ? before : ENOENT;
