@@ -16,16 +16,20 @@
  * reads, in as many places as are used, a power of two; each lies where its lowest bits say, or
  * behind.  Shown: not 0, it was shown another file than lies at a path, or none.
  * Given: the CPU time of results that were given back in its place (recall/recall.c).
+ *
  * Missed: why none was (miss_reasons.h), 0 if one was, or nobody looked; doubted: by what, a path,
- * a word or the like, "" where that is not known. Litter: how paths begin of files that are no part
- * of the build; "" for none. Recipes: not 0, the file is that of a whole build (`smpmake check`; 2:
- * it gets no more room), `text` goes on beyond the structure, and there are `room` bytes of it,
- * more and more.  Behind each letter stands the number of a recipe: its first process, which a make
- * started.  These letters come besides: R opened to be read and changed, a written to at its end, d
- * removed, x to be removed and not there, n about to come, h about to change: a slash, a number of
- * what it held, its path, s a new link, k a new folder, K one that was to be made and was there, t
- * looked at by a shell, v looked for in vain, c a recipe's first process: a slash and its parent's
- * number, m a make: a slash, its own number and its folder. */
+ * a word or the like, "" where that is not known.
+ *
+ * Litter: how paths begin of files that are no part of the build; "" for none.
+ *
+ * Recipes: not 0, the file is that of a whole build (`smpmake check`; 2: it gets no more room),
+ * `text` goes on beyond the structure, and there are `room` bytes of it, more and more.  Behind
+ * each letter stands the number of a recipe: its first process, which a make started.  These
+ * letters come besides: R opened to be read and changed, a written to at its end, d removed, x to
+ * be removed and not there, n about to come, h about to change: a slash, a number of what it held,
+ * its path, s a new link, k a new folder, K one that was to be made and was there, t looked at by a
+ * shell, v looked for in vain, c a recipe's first process: a slash and its parent's number, m a
+ * make: a slash, its own number and its folder. */
 #define TRACE_SIZE (1u << 18)
 #define TRACE_OWN 8
 #define TRACE_INPUTS 1024u
