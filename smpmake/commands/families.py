@@ -165,6 +165,8 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "INSTALLERS": ["install", "ginstall"],
     "REMEMBERED": [*remembered.READERS],
     "REMEMBERED_READ_INPUT": [*remembered.READ_INPUT],
+    "REMEMBERED_REPLACE": [*remembered.REPLACE],
+    "REMEMBERED_REPLACE_WHERE_FOUND": [*remembered.REPLACE_WHERE_FOUND],
     "REMEMBERED_ARCHIVERS": [*remembered.ARCHIVERS],
     "REMEMBERED_INDEXERS": [*remembered.INDEXERS],
     "REMEMBERED_CHANGERS": [*remembered.CHANGERS],

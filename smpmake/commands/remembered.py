@@ -15,6 +15,10 @@ READERS: Final = (
 )
 #: Of these, some read standard input though no word says so (ar, where an M does).
 READ_INPUT: Final = ("as", "cpp", "nm")
+#: Of these, some look at their older output only to remove it: what they do where there is none is
+#: the same.  A linker may look for a library where it finds none (native/guard/looks.c).
+REPLACE: Final = ("as", "ld", "ld.bfd")
+REPLACE_WHERE_FOUND: Final = ("ld", "ld.bfd")
 #: Of these, files have times in them unless words say otherwise; `CHANGERS` may keep times.
 ARCHIVERS: Final = ("ar",)
 INDEXERS: Final = ("ranlib",)

@@ -122,23 +122,30 @@ static int parent_is_guarded(char *caller)
 	return number == kernel(SYS_getppid);
 }
 
-/* Whether a program is a tool, for whatever machine. */
-static int is_tool_named(const char *name, const char *tool)
+/* Whether a program is one of some tools, for whatever machine. */
+static int is_any_of(const char *name, const a_name *tools)
 {
-	size_t size = strlen(name), length = strlen(tool);
-	return size >= length && strcmp(name + size - length, tool) == 0 &&
-	       (size == length || name[size - length - 1] == '-');
+	size_t size = strlen(name);
+	for (; **tools != '\0'; tools++) {
+		size_t length = strlen(*tools);
+		if (size >= length && strcmp(name + size - length, *tools) == 0 &&
+		    (size == length || name[size - length - 1] == '-'))
+			return 1;
+	}
+	return 0;
 }
 
 static void know_the_program(char **argv)
 {
+	static const a_name replacing[] = {REMEMBERED_REPLACE, ""};
+	static const a_name linkers[] = {REMEMBERED_REPLACE_WHERE_FOUND, ""};
 	static const a_name readers[] = {"sh", "dash", "bash", "ksh", "mksh", "zsh", ""};
 	const char *name = argv[0] != NULL ? argv[0] : "";
 	const char *slash = strrchr(name, '/');
 	name = slash != NULL ? slash + 1 : name;
 	guard.is_make = reads_makefiles(name);
-	guard.is_linker = is_tool_named(name, "ld") || is_tool_named(name, "ld.bfd");
-	if (guard.is_linker || is_tool_named(name, "as"))
+	guard.is_linker = is_any_of(name, linkers);
+	if (is_any_of(name, replacing))
 		for (; *argv != NULL && guard.output == NULL; argv++)
 			guard.output = strcmp(*argv, "-o") == 0 ? argv[1] : NULL;
 	guard.lists_names = guard.is_make || is_among(name, readers) ||
