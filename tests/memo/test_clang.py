@@ -235,6 +235,26 @@ def test_a_header_that_is_also_an_output(tree: Space) -> None:
         settle(tree.folder)
 
 
+@pytest.mark.parametrize("older", [("", "v2"), ("v2", ""), ("", "v2", "")], ids=str)
+def test_a_listed_folder_that_is_also_an_outputs(tree: Space, older: tuple[str, ...]) -> None:
+    """clang takes the newest of a system's C++ libraries: a name in a folder is of effect."""
+    folder = tree.folder / "usr/include/c++"
+    tree.write(
+        {"usr/include/c++/v1/vector": "int v1;\n", "a.cc": "#include <vector>\nint f(void);\n"}
+    )
+    words = "clang++ -stdlib=libc++ --sysroot=. -c a.cc -MD -MF usr/include/c++/v2"
+    command = ("sh", "-c", f"{words} 2> told; echo $?")
+    for name in older:
+        for path in (folder / "v2", tree.folder / "a.o", tree.folder / "told"):
+            path.unlink(missing_ok=True)
+        if name:
+            (folder / name).write_text("#define OLDER 1\n")
+        settle(tree.folder)
+        expected = serial(tree, *command)
+        assert tree.smpmake("--memo=on", "--", *command).status == 0
+        assert tree.tree() == expected
+
+
 def test_a_branch_and_back(space: Space) -> None:
     """What was made where nothing lay is given back over what another state left, and again."""
     files = {f"{name}.c": f'#include "x.h"\nint {name} = X;\n' for name in "abc"}

@@ -499,6 +499,21 @@ static int is_of_others(const struct trace *trace, const struct altered *one, in
 	       now.changed_ns > trace->ended_ns;
 }
 
+/* Whether the folder of a file was listed. */
+static int is_listed(const struct trace *trace, const char *path)
+{
+	char folder[PATH_MAX];
+	struct stat own, listed;
+	if (memo_folder_of(path, folder) != 0 || stat(folder, &own) != 0)
+		return 1;
+	for (size_t i = 0; i < trace->look_count; i++)
+		if (trace->looks[i].kind == MEMO_HAS_NAMES &&
+		    (stat(trace->looks[i].path, &listed) != 0 ||
+		     (listed.st_ino == own.st_ino && listed.st_dev == own.st_dev)))
+			return 1;
+	return 0;
+}
+
 static uint32_t number_at(const char *bytes, size_t at)
 {
 	uint32_t number;
@@ -563,6 +578,9 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		}
 		if (is_there && one->is_temporary)
 			return MEMO_RANDOM;
+		/* A listing is read once more at the end, and would not be what the command saw. */
+		if (is_there != one->was_there && is_listed(trace, one->path))
+			return MEMO_CHANGED;
 		if (is_there &&
 		    (!S_ISREG(info.st_mode) || info.st_nlink != 1 || info.st_uid != geteuid()))
 			return MEMO_FORMER;
