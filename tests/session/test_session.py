@@ -149,14 +149,14 @@ def test_p5_what_is_loaded_beside_the_build_costs_its_record_alone(
 #: The second command cannot be started, for a reason that nobody has thought of.
 BUG = """
 from smpmake.engine import execute
-real, count = execute.worker_request, 0
+real, count = execute.order_of, 0
 def fails(*args):
     global count
     count += 1
     if count == 2:
         raise ValueError("a bug")
     return real(*args)
-execute.worker_request = fails
+execute.order_of = fails
 """
 
 
