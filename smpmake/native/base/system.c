@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernel.h"
 #include "util.h"
 
 char *contents_of(const char *folder, const char *name, size_t most, size_t *size)
@@ -40,7 +41,7 @@ int64_t monotonic_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return NS_OF(now);
 }
 
 struct process {

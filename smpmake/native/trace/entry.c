@@ -531,8 +531,11 @@ static int is_dated(const char *bytes, size_t size)
 		return 0;
 	if (memcmp(bytes, "MZ", 2) == 0)
 		return 1;
-	if (memcmp(bytes, "\177ELF", 4) == 0)
-		return bytes[16] == 1 && memmem(bytes, size, "__clangast", 10) != NULL;
+	int is_elf = memcmp(bytes, "\177ELF", 4) == 0;
+	if ((!is_elf || bytes[16] == 1) && memmem(bytes, size, "__clangast", 10) != NULL)
+		return 1;
+	if (is_elf)
+		return 0;
 	if (memcmp(bytes, "\xcf\xfa\xed\xfe", 4) == 0 || memcmp(bytes, "\xce\xfa\xed\xfe", 4) == 0)
 		return number_at(bytes, 12) != 1; /* linked */
 	if (number_at(bytes, 0) == 0xffff0000)    /* of many sections */
@@ -542,6 +545,16 @@ static int is_dated(const char *bytes, size_t size)
 		if (machine == machines[i])
 			return number_at(bytes, 4) != 0;
 	return 0;
+}
+
+/* Why what an output holds would not be made again, 0 if it would. */
+static enum memo_why why_of_content(const struct trace *trace, const char *bytes, size_t size)
+{
+	if (memo_is_compiled(bytes, size)) /* it knows its process, or its sources' times */
+		return MEMO_WORDS;
+	if (is_dated(bytes, size) || is_dated_archive(bytes, size))
+		return MEMO_CLOCK;
+	return has_digits(trace, bytes, size) ? MEMO_RANDOM : 0;
 }
 
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
@@ -607,17 +620,11 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 			free(bytes);
 			return MEMO_CHANGED;
 		}
-		if (memo_is_compiled(bytes, size)) {
+		enum memo_why why = why_of_content(trace, bytes, size);
+		if (why != 0) {
 			free(bytes);
-			return MEMO_WORDS; /* it knows the process that made it, or its sources'
-			                      times */
+			return why;
 		}
-		if (is_dated(bytes, size) || is_dated_archive(bytes, size)) {
-			free(bytes);
-			return MEMO_CLOCK;
-		}
-		if (has_digits(trace, bytes, size))
-			return MEMO_RANDOM;
 		if (would_be_cut(one, bytes, size))
 			output->flags |= MEMO_IN_PLACE;
 		int failed = put_blob(making, &trace->question->memo, bytes, size);
