@@ -86,12 +86,12 @@ def _settings(name: str, start: Path, above: Callable[[Path], Collection[Path]])
         yield start / name
     higher = [folder for folder in start.parents if os.path.isfile(folder / name)]
     if higher:  # seldom
-        root = _root_of(start)
+        root = repository_of(start)
         counted = above(start) if root is None else (root, *_until(root, start))
         yield from (folder / name for folder in higher if folder in counted)
 
 
-def _root_of(start: Path) -> Path | None:
+def repository_of(start: Path) -> Path | None:
     """The root of the repository in which a folder is."""
     for folder in (start, *start.parents):
         if any(os.path.exists(folder / name) for name in _REPOSITORIES):

@@ -35,9 +35,11 @@ DEPTH: Final = f"{OURS}DEPTH"
 MEMO: Final = f"{OURS}MEMO"
 MEMORUN: Final = f"{OURS}MEMORUN"
 RECALL: Final = f"{OURS}RECALL"
+#: The top of the tree in which a session builds.
+TREE: Final = f"{OURS}TREE"
 #: Where the guards of such a command note what its processes look at.
 LOOKS: Final = f"{OURS}LOOKS"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
-    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN, RECALL, LOOKS),
+    *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN, RECALL, TREE, LOOKS),
 )

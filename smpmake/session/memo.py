@@ -83,11 +83,13 @@ def prepare(mode: str, session: Path, most: int) -> dict[str, str]:
         return {}
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
+    here = Path.cwd()
     build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {
         variables.MEMO: f"{mode}:{began}:{_settled_ns()}:{most}:{build}:{store}",
         variables.MEMORUN: program,
         variables.RECALL: recall,
+        variables.TREE: os.fspath(folders.repository_of(here) or here),
     }
 
 

@@ -509,20 +509,6 @@ def test_a_library_of_the_tools_is_upgraded_in_place(remembered: Remembered) -> 
     assert layout.MEMO_FILE in remembered.told.misses
 
 
-def test_the_same_in_another_folder_is_another_question(remembered: Remembered) -> None:
-    for name in ("a", "b"):
-        (remembered.folder / name).mkdir()
-        (remembered.folder / name / "conftest.c").write_text("int a;\n")
-    command = ("gcc", "-g", "-c", "conftest.c")
-    settle(remembered.folder)
-    for name in ("a", "b"):
-        remembered.run(*command, cwd=remembered.folder / name)
-    a, b = ((remembered.folder / name / "conftest.o").read_bytes() for name in ("a", "b"))
-    assert a != b
-    assert remembered.told.hits == 0
-    assert remembered.told.stored == 2
-
-
 def test_a_header_that_is_written_again_and_again(remembered: Remembered) -> None:
     """Each is as large as the one before, and often of the same tick."""
     (remembered.folder / "conftest.c").write_text('#include "h"\nint a = K;\n')

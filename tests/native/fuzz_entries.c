@@ -5,6 +5,7 @@
 #define memo_content(...) (-1)
 #include "memo/validate.c"
 
+#include "memo/other_tree.h"
 #include "stored.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -13,15 +14,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct memo_entry *entry;
 	const char *what = NULL;
 	size_t at = sizeof(struct memo_head);
-	if (memo_is_of_question(&question, MEMO_SOME_VARIABLES, copy, size))
+	if (memo_is_of_question(&question, 0, copy, size))
 		while ((entry = memo_next_entry(copy, size, &at)) != NULL) {
 			doubt_of_entry(&question, entry, &what);
 			const struct memo_output *output = memo_outputs(entry);
 			if (output == NULL)
 				continue;
+			size_t given;
 			for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output))
 				if (!(output->flags & MEMO_REMOVED))
-					(void)memo_bytes(&question.memo, memo_blob_of(output));
+					(void)memo_output_bytes(&question.memo, entry, output,
+					                        &given);
 			(void)memo_bytes(&question.memo, memo_texts(entry));
 		}
 	return 0;

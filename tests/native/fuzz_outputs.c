@@ -1,4 +1,6 @@
 /* Files that compilers and archivers write, and what they print: whether to keep them. */
+#include "trace/check.c"
+#include "trace/content.c"
 #include "trace/entry.c"
 
 #include "fuzzed.h"

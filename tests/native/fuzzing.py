@@ -79,6 +79,16 @@ def stored(root: Path, corpus: Path) -> None:
             (corpus / f"{entry.name}-{name.decode().replace('/', '-')}").write_bytes(forged)
 
 
+def compiled(corpus: Path) -> None:
+    """Puts objects with debug information into a corpus."""
+    source = corpus.with_suffix(".c")
+    source.write_text("int f(int x) { return x; }\n")
+    for compiler in ("gcc", "clang"):
+        words = ["-g", f"-fdebug-prefix-map={source.parent}=/w/tree", "-c", source.name]
+        made = corpus / compiler
+        subprocess.run([compiler, *words, "-o", made], cwd=source.parent, check=True)
+
+
 #: Names behind links of the folder in which results are given back, as long as that of an output.
 OUTSIDE: Final = (b"sub/evil.o", b"lnk/keep.o", b"d/e/evil.o")
 
@@ -105,6 +115,8 @@ def fuzz(name: str, folder: Path, *, seed: int, runs: int) -> None:
         lead_out(store, folder / f"{name}.outside")
         if name in _STORED:
             stored(folder / f"{name}.real", corpus)
+        if name == "names":
+            compiled(corpus)
     options = [f"-seed={seed}", f"-runs={runs}", f"-max_len={_LARGEST}"]
     options += [f"-use_value_profile={int(name not in _STORED)}"]
     options += ["-rss_limit_mb=2048", f"-artifact_prefix={folder}/{name}."]

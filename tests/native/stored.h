@@ -22,7 +22,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	question.memo.folder = getenv("FUZZED_STORE");
 	question.memo.session = "";
 	question.memo.build = "fuzzed";
-	if (question.memo.folder == NULL)
+	question.memo.tree = &question.tree;
+	if (question.memo.folder == NULL || memo_find_tree(&question.tree, NULL) != 0)
 		abort();
 	return 0;
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tests.packages import fetch
@@ -29,7 +30,7 @@ Change = Callable[[Path], None]
 
 
 class Remembered(PackageSection):
-    """A package as it is, changed, and as it is again; then all with --memo=check."""
+    """A package as it is, changed, and as it is again; all with --memo=check; in another folder."""
 
     name = "memo"
     things = "builds"
@@ -71,7 +72,22 @@ class _Trial:
         for at in (0, 1, 2):
             self._expect("check", states[at], expected[at])
         assert self._given, "no result was given back"
+        with self._in_another_folder():
+            there = self._plainly(_as_it_is)
+            for mode in ("on", "check"):
+                self._expect(mode, _as_it_is, there)
         return self._builds
+
+    @contextlib.contextmanager
+    def _in_another_folder(self) -> Iterator[None]:
+        """All that is done meanwhile; the store has what the first folder made."""
+        first = self._place.folder
+        self._place.folder = self._place.home / "another folder" / "with-a-longer-name"
+        try:
+            yield
+        finally:
+            shutil.rmtree(self._place.folder, ignore_errors=True)
+            self._place.folder = first
 
     def _with_a_source_changed(self, tree: Path) -> None:
         with (tree / self._place.project.touch).open("a") as file:

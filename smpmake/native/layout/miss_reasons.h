@@ -27,6 +27,8 @@ enum memo_why {
 	MEMO_UNDO = 22,     /* smpmake could not put its files in place */
 	MEMO_BAD_NEWS = 23, /* it failed the last time: smpmake runs it again before it says so */
 	MEMO_VARIABLE = 24, /* a variable that it asks for has changed */
+	MEMO_BOUND = 25,    /* another tree has its result, which names that tree
+	                       (-ffile-prefix-map=TREE=. takes the name out) */
 
 	MEMO_UNTRACED = 32, /* the system does not let smpmake trace it */
 	MEMO_CALL = 33,     /* it made a system call that smpmake does not follow */

@@ -9,7 +9,7 @@
 #include "memo/store.h"
 
 #define MEMO_MAGIC 0x4f4d454du /* "MEMO" */
-#define MEMO_FORMAT 8u
+#define MEMO_FORMAT 9u
 #define MEMO_MOST 8u            /* entries of a question */
 #define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
 #define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
@@ -40,8 +40,10 @@ enum memo_kind {
 	MEMO_HAS_NAMES = 7,   /* a folder, whose names have this hash */
 	MEMO_IS_VARIABLE = 8, /* `more`: whether it is there, with a value of this hash */
 	MEMO_LEADS_TO =
-	    9,          /* the folder of an output, by way of links; the other text: where it is */
-	MEMO_IS_AT = 10 /* a file; the other text: where it lies, whatever links lead there */
+	    9,           /* the folder of an output, by way of links; the other text: where it is */
+	MEMO_IS_AT = 10, /* a file; the other text: where it lies, whatever links lead there */
+	MEMO_WAS_IN =
+	    11 /* the folder of the command; `more`: bytes of its tree's top, 0 where it is bound */
 };
 
 #define MEMO_NO_FOLLOW 1u /* a link is not followed */
@@ -49,6 +51,7 @@ enum memo_kind {
 #define MEMO_TIMED 4u     /* its time of modification matters, too */
 #define MEMO_UNSTAMPED 8u /* its stamp is no proof: it was not settled when it was read */
 #define MEMO_IS_READ 16u  /* it was opened, and not only looked at */
+#define MEMO_UNPROVED 32u /* of MEMO_WAS_IN: it may depend on the tree's name without naming it */
 
 /* Facts of the same `group` were one file or folder when they were observed, others were not. */
 struct memo_fact {
@@ -69,12 +72,13 @@ struct memo_blob {
 	unsigned char hash[SHA256_SIZE];
 };
 
-#define MEMO_WAS_THERE 1u  /* a regular file of mode `former` and our own */
-#define MEMO_REMOVED 2u    /* there is none afterwards */
-#define MEMO_IN_PLACE 4u   /* a file of one name is cut to nothing and written to */
-#define MEMO_IS_INPUT 8u   /* what lay there is among the facts */
-#define MEMO_IS_SEEN 32u   /* whether it is there was asked, as of an input, or is of effect */
-#define MEMO_WAS_EMPTY 16u /* binutils write over an empty file, and replace any other */
+#define MEMO_WAS_THERE 1u   /* a regular file of mode `former` and our own */
+#define MEMO_REMOVED 2u     /* there is none afterwards */
+#define MEMO_IN_PLACE 4u    /* a file of one name is cut to nothing and written to */
+#define MEMO_IS_INPUT 8u    /* what lay there is among the facts */
+#define MEMO_IS_SEEN 32u    /* whether it is there was asked, as of an input, or is of effect */
+#define MEMO_NAMES_TREE 64u /* the tree stands in its debug information, or among prerequisites */
+#define MEMO_WAS_EMPTY 16u  /* binutils write over an empty file, and replace any other */
 
 /* An output: this, the path, its blob unless it was removed.  The blobs of stdout and stderr
  * come behind all outputs. */
@@ -89,6 +93,10 @@ struct memo_output {
 #define MEMO_NEXT(item) ((const void *)((const char *)(item) + (item)->size))
 /* NULL where an entry's parts do not add up. */
 const struct memo_output *memo_outputs(const struct memo_entry *entry);
+const struct memo_blob *memo_blob_of(const struct memo_output *output);
+/* What it printed: the blob of stdout, behind which that of stderr is. */
+const struct memo_blob *memo_texts(const struct memo_entry *entry);
+const void *memo_behind(const struct memo_output *output);
 const struct memo_blob *memo_blob_of(const struct memo_output *output);
 /* What it printed: the blob of stdout, behind which that of stderr is. */
 const struct memo_blob *memo_texts(const struct memo_entry *entry);

@@ -9,6 +9,7 @@
 #include "base/kernel.h"
 #include "base/util.h"
 #include "finish.h"
+#include "other_tree.h"
 #include "undo_journal.h"
 
 /* ".NAME" beside an output; -1 where that is too long. */
@@ -50,8 +51,8 @@ static int make_beside(const struct memo_question *q, const struct memo_entry *e
 	const char *own;
 	struct stat info;
 	struct memo_stamp stamp;
-	const struct memo_blob *blob = memo_blob_of(output);
-	const char *bytes = memo_bytes(&q->memo, blob);
+	size_t size;
+	const char *bytes = memo_output_bytes(&q->memo, entry, output, &size);
 	if (bytes == NULL || name_beside((const char *)(output + 1), number, name) != 0)
 		return -1;
 	if (memo_is_listed(name) || memo_keep(name, NULL, NULL) != 0)
@@ -64,7 +65,7 @@ static int make_beside(const struct memo_question *q, const struct memo_entry *e
 	memo_close_way(folder);
 	if (fd < 0)
 		return -1;
-	int failed = write_all(fd, bytes, blob->bytes) != 0 ||
+	int failed = write_all(fd, bytes, size) != 0 ||
 	             kernel(SYS_fchmod, fd, output->mode & 07777) != 0 || memo_date(fd) != 0 ||
 	             kernel(SYS_fstat, fd, &info) != 0 || info.st_mode != output->mode;
 	memo_stamp_of(&info, &stamp);

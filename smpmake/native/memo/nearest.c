@@ -33,13 +33,10 @@ static uint64_t text_of(uint64_t key, const char *text)
 /* -1: it has too many. */
 static int find_parts(const struct memo_question *q, struct parts *parts)
 {
-	char folder[PATH_MAX];
 	struct stat info;
 	uint32_t at = 0;
 	memset(parts, 0, sizeof *parts);
-	if (kernel(SYS_getcwd, folder, sizeof folder) <= 0)
-		return -1;
-	parts->key = text_of(text_of(1, folder), q->program);
+	parts->key = text_of(text_of(1, q->tree.folder + q->tree.top), q->program);
 	if (kernel(SYS_newfstatat, AT_FDCWD, q->program, &info, 0) == 0)
 		parts->program = sum_of(&info.st_ctim, sizeof info.st_ctim);
 	for (; q->argv[parts->words] != NULL; parts->words++) {

@@ -222,14 +222,39 @@ static int is_unanswerable(const char *word)
 {
 	static const char *const whole[] = {"-",         "-v",     "-###",  "-Q",    "--coverage",
 	                                    "-coverage", "native", "-time", "-load", NULL};
-	static const char *const begun[] = {
-	    "@",           "-fprofile",     "-fauto-profile", "-fplugin",        "-specs",
-	    "--specs",     "-wrapper",      "-save-temps",    "--save-temps",    "-time=",
-	    "-ftime",      "-fmem-report",  "-ftest-cov",     "-fbranch-p",      "-fmodules",
-	    "-fcrash",     "-flto",         "-index-store",   "-dumpdir",        "-Wl,@",
-	    "-Wa,@",       "-preserve-d",   "--preserve-dat", "-fcondition-cov", "-fpath-cov",
-	    "-fproc-stat", "-fpass-plugin", "-ast-dump",      "--config",        "-gmodules",
-	    NULL};
+	static const char *const begun[] = {"@",
+	                                    "-fprofile",
+	                                    "-fauto-profile",
+	                                    "-fplugin",
+	                                    "-specs",
+	                                    "--specs",
+	                                    "-wrapper",
+	                                    "-save-temps",
+	                                    "--save-temps",
+	                                    "-time=",
+	                                    "-ftime",
+	                                    "-fmem-report",
+	                                    "-ftest-cov",
+	                                    "-fbranch-p",
+	                                    "-fmodules",
+	                                    "-fcrash",
+	                                    "-flto",
+	                                    "-index-store",
+	                                    "-dumpdir",
+	                                    "-Wl,@",
+	                                    "-Wa,@",
+	                                    "-preserve-d",
+	                                    "--preserve-dat",
+	                                    "-gembed-source",
+	                                    "-finput-charset",
+	                                    "-fcondition-cov",
+	                                    "-fpath-cov",
+	                                    "-fproc-stat",
+	                                    "-fpass-plugin",
+	                                    "-ast-dump",
+	                                    "--config",
+	                                    "-gmodules",
+	                                    NULL};
 	static const char *const inside[] = {"build-id=uuid", "/dev/fd/", "/dev/std",
 	                                     "/proc/",        "=sarif",   NULL};
 	/* Of options, with one dash or two: they tell when inputs have changed (gold), when and how
@@ -271,6 +296,102 @@ static int is_dated(enum family family, char *const *argv)
 	return 0;
 }
 
+/* What compilers make another name of is the tree's top, wherever that is. */
+static int is_map(const struct memo_question *q, const char *word, const char *top)
+{
+	static const char *const maps[] = {
+	    "-ffile-prefix-map=",  "-fdebug-prefix-map=",     "-fmacro-prefix-map=",
+	    "--debug-prefix-map=", "-Wa,--debug-prefix-map=", NULL};
+	const char *rest = top + q->tree.top;
+	const char *equals =
+	    memmem(q->tree.folder, q->tree.top, "=", 1); /* which of two ends it? */
+	return equals == NULL && begins_as(word, maps) &&
+	       strchr(word, '=') + 1 == strchr(word, '/') && strchr(word, '/') == top &&
+	       (*rest == '=' || *rest == '/') && memo_top_in(&q->tree, rest, strlen(rest)) == NULL;
+}
+
+/* What compilers make of the name of a file, and not of its content; of a part of that, too. */
+static int is_of_place(const char *word)
+{
+	/* clang-format off */
+	static const char *const begun[] = {
+	    "-funique-internal", "-fopenmp-targets", "-foffload", "--offload", "-fuse-cuid", "-cuid",
+	    "-gno-as", "-finstrument-functions-exclude", "-fsanitize-ign", "-fsanitize-blacklist",
+	    "-fsanitize-coverage-", "-fsanitize-system", "-fsanitize-undefined-strip", "-fxray-",
+	    "-fsave-optimization", "-foptimization-record", NULL};
+	/* clang-format on */
+	return begins_as(word, begun);
+}
+
+/* Whether a map may be one of a folder above, whose names in this tree become others. */
+static int is_other_map(const struct memo_question *q, const char *word)
+{
+	const char *old = strchr(word, '='), *end = old != NULL ? strchr(old + 1, '=') : NULL;
+	if (!is_in(word, "prefix-map"))
+		return 0;
+	return !starts(word, "-f") || end == NULL || strchr(end + 1, '=') != NULL ||
+	       strncmp(q->tree.folder, old + 1, (size_t)(end - old) - 1) == 0;
+}
+
+/* Whether a word names a folder above the tree, and not what else is in that: tools may ask whether
+ * a name lies below. */
+static int names_folder_above(const struct memo_question *q, const char *word)
+{
+	const char *folder = q->tree.folder;
+	for (const char *at = strchr(word, '/'); at != NULL; at = strchr(at + 1, '/')) {
+		size_t size = 0;
+		while (size < q->tree.top && at[size] == folder[size])
+			size++;
+		size -= at[size - 1] == '/' && size > 1;
+		/* strchr finds the end, too */
+		if (size > 1 && size < q->tree.top && folder[size] == '/' &&
+		    strchr("=:,;\"')", at[size + (at[size] == '/')]) != NULL)
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether a word is a path in the tree, by itself or behind an option. */
+static int is_path(const struct memo_question *q, const char *word, const char *top)
+{
+	static const char *const options[] = {"",           "-I",       "-isystem", "-iquote",
+	                                      "-idirafter", "-include", "-imacros", "-L",
+	                                      "-o",         "-MF",      "-MT",      "-MQ"};
+	const char *rest = top + q->tree.top;
+	size_t i = 0;
+	while (i < sizeof options / sizeof *options &&
+	       (strlen(options[i]) != (size_t)(top - word) || !starts(word, options[i])))
+		i++;
+	if (i == sizeof options / sizeof *options || (*rest != '/' && *rest != '\0') ||
+	    memo_top_in(&q->tree, rest, strlen(rest)) != NULL)
+		return 0;
+	while (*rest != '\0' && memo_is_plain(*rest))
+		rest++;
+	return *rest == '\0';
+}
+
+/* What names the tree has another name for it in the question of another. */
+static void add_word(struct memo_question *q, struct sha256 *sum, const char *word)
+{
+	const char *top = memo_top_in(&q->tree, word, strlen(word));
+	int is_named = top != NULL && is_path(q, word, top);
+	q->is_bound |= is_of_place(word) || names_folder_above(q, word);
+	q->is_bound |= is_other_map(q, word) && !(top != NULL && is_map(q, word, top));
+	if (top == NULL || !(is_named || is_map(q, word, top))) {
+		q->is_bound |= top != NULL;
+		add_text(sum, word);
+		return;
+	}
+	q->is_mapped = 1;
+	if (is_named && q->tree.named_count < MEMO_NAMED_PATHS)
+		q->tree.named[q->tree.named_count++] = top;
+	else
+		q->is_bound |= is_named;
+	add_text(sum, top + q->tree.top);
+	add(sum, word, (size_t)(top - word));
+	add_number(sum, 0);
+}
+
 /* What a word names is hashed here, so that two sources of one name are two questions. */
 static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, const char *word)
 {
@@ -290,7 +411,8 @@ static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, cons
 		return MEMO_UNREADABLE;
 	if (has & MEMO_HAS_CLOCK)
 		return MEMO_CLOCK;
-	add_text(sum, word);
+	q->is_bound |= (has & MEMO_HAS_TOP) != 0;
+	add_word(q, sum, word);
 	add(sum, named->hash, sizeof named->hash);
 	q->named_count++;
 	return 0;
@@ -316,7 +438,7 @@ static enum memo_why add_words(struct memo_question *q, struct sha256 *sum, enum
 		if (is_in(word, "__DATE__") || is_in(word, "__TIME__") ||
 		    is_in(word, "__TIMESTAMP__"))
 			return MEMO_CLOCK;
-		add_text(sum, word);
+		add_word(q, sum, word);
 	}
 	add_number(sum, count);
 	for (size_t i = 1; i < count && why == 0; i++)
@@ -432,6 +554,23 @@ static int is_repeated(char *const *env, const char *variable)
 	return 0;
 }
 
+int memo_first_scope(const struct memo_question *q)
+{
+	return q->is_bound ? MEMO_ONLY_HERE : 0;
+}
+
+/* Of PWD what is below the top; NULL of any other, and of another PWD.  A program that takes it for
+ * its folder asks whether it is that. */
+static const char *below_top(const struct memo_question *q, const char *variable)
+{
+	const char *value = variable + 4, *below = value + q->tree.top;
+	return q->tree.top > 0 && starts(variable, "PWD=") &&
+	               strncmp(value, q->tree.folder, q->tree.top) == 0 &&
+	               (*below == '/' || *below == '\0')
+	           ? below
+		   : NULL;
+}
+
 static enum memo_why add_variables(struct memo_question *q, struct sha256 sums[MEMO_SCOPES])
 {
 	static const char *const refused[] = {"DEPENDENCIES_OUTPUT=",
@@ -453,27 +592,36 @@ static enum memo_why add_variables(struct memo_question *q, struct sha256 sums[M
 	                                      NULL};
 	const char *preload = value_of(q->env, "LD_PRELOAD");
 	const char *guard = value_of(q->env, OURS "GUARD");
-	uint64_t total[MEMO_SCOPES][SHA256_SIZE / 8], one[SHA256_SIZE / 8];
+	uint64_t total[MEMO_SCOPES][SHA256_SIZE / 8];
+	uint64_t one[SHA256_SIZE / 8], known[SHA256_SIZE / 8];
 	/* What else is preloaded may answer for the system: clocks, owners. */
 	if (preload != NULL && *preload != '\0' && (guard == NULL || strcmp(preload, guard) != 0))
 		return MEMO_ENVIRONMENT;
 	memset(total, 0, sizeof total);
+	/* Whatever their order is. */
 	for (char *const *variable = q->env; *variable != NULL; variable++) {
-		struct sha256 each;
 		size_t size = strcspn(*variable, "=");
 		if (begins_as(*variable, refused) || is_repeated(q->env, *variable))
 			return MEMO_ENVIRONMENT;
 		if (is_passing(*variable, size))
 			continue;
-		/* Whatever their order is. */
-		sha256_begin(&each);
-		sha256_add(&each, *variable, strlen(*variable));
-		sha256_end(&each, (unsigned char *)one);
-		for (size_t i = 0; i < SHA256_SIZE / 8; i++) {
-			if (is_read_unseen(*variable, size))
-				total[MEMO_SOME_VARIABLES][i] += one[i];
-			if (!is_of_session(*variable, size))
-				total[MEMO_ALL_VARIABLES][i] += one[i];
+		int is_unseen = is_read_unseen(*variable, size);
+		const char *below = below_top(q, *variable);
+		memo_hash_value(*variable, (unsigned char *)one);
+		if (below != NULL)
+			memo_hash_value(below, (unsigned char *)known);
+		/* It leads to files of this tree wherever the command is. */
+		if (below == NULL && memo_top_in(&q->tree, *variable, strlen(*variable)) != NULL) {
+			q->is_bound |= is_unseen;
+			q->is_told = 1;
+		}
+		for (int scope = 0; scope < MEMO_SCOPES; scope++) {
+			if (!(scope & MEMO_ALL_VARIABLES ? !is_of_session(*variable, size)
+			                                 : is_unseen))
+				continue;
+			int is_known = below != NULL && !(scope & MEMO_ONLY_HERE);
+			for (size_t i = 0; i < SHA256_SIZE / 8; i++)
+				total[scope][i] += is_known ? known[i] : one[i];
 		}
 	}
 	for (uint64_t scope = 0; scope < MEMO_SCOPES; scope++) {
@@ -548,23 +696,30 @@ static enum memo_why add_streams(struct memo_question *q, const struct stat info
 	return 0;
 }
 
-static enum memo_why add_surroundings(struct sha256 *sum)
+/* Another tree has the same below its top; who is given another name for it in PWD has that in the
+ * question. */
+static void add_folder(const struct memo_question *q, struct sha256 sums[MEMO_SCOPES])
 {
-	char folder[PATH_MAX];
+	for (int scope = 0; scope < MEMO_SCOPES; scope++) {
+		const char *folder = q->tree.folder;
+		if (scope & MEMO_ONLY_HERE) {
+			add_number(&sums[scope], q->is_mapped ? q->tree.top : 0);
+			add_text(&sums[scope], folder);
+		} else {
+			add_text(&sums[scope], folder + q->tree.top);
+		}
+	}
+}
+
+static void add_surroundings(struct sha256 *sum)
+{
 	struct inherited inherited;
-	long size = kernel(SYS_getcwd, folder, sizeof folder);
-	if (size <= 0 || *folder != '/')
-		return MEMO_UNREADABLE;
-	add_text(sum, folder);
 	long mask = kernel(SYS_umask, 077);
 	kernel(SYS_umask, mask);
 	add_number(sum, (uint64_t)mask);
 	for (long which = 0; which < LIMITS; which++) {
 		struct rlimit limit = {0, 0};
 		kernel(SYS_prlimit64, 0, which, NULL, &limit);
-		/* It would be that of the files in which its output is caught, too. */
-		if (which == RLIMIT_FSIZE && limit.rlim_cur != RLIM_INFINITY)
-			return MEMO_LIMIT;
 		add_number(sum, limit.rlim_cur);
 		add_number(sum, limit.rlim_max);
 	}
@@ -572,7 +727,14 @@ static enum memo_why add_surroundings(struct sha256 *sum)
 	add_number(sum, inherited.number);
 	add_number(sum, inherited.ignored);
 	add_number(sum, inherited.blocked);
-	return 0;
+}
+
+/* It would be that of the files in which its output is caught, too. */
+static int has_limit(void)
+{
+	struct rlimit limit = {0, 0};
+	kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit);
+	return limit.rlim_cur != RLIM_INFINITY;
 }
 
 /* ------------------------------------------------------------------ all of it */
@@ -588,6 +750,11 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	q->env = env;
 	q->named_count = 0;
 	q->terminals = 0;
+	q->memo.tree = &q->tree;
+	q->is_mapped = q->is_told = 0;
+	if (memo_find_tree(&q->tree, value_of(env, OURS "TREE")) != 0)
+		return MEMO_UNREADABLE;
+	q->is_bound = q->tree.top == 0;
 	sha256_begin(&sum);
 	add_number(&sum, MEMO_FORMAT);
 	add(&sum, q->memo.build, q->memo.build_size);
@@ -606,14 +773,16 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 		why = add_words(q, &sum, family);
 	if (why == 0)
 		why = add_streams(q, streams, &sum);
+	if (why == 0 && has_limit())
+		why = MEMO_LIMIT;
 	if (why == 0)
-		why = add_surroundings(&sum);
+		add_surroundings(&sum);
 	for (int scope = 0; scope < MEMO_SCOPES; scope++)
 		sums[scope] = sum;
+	add_folder(q, sums);
 	if (why == 0)
 		why = add_variables(q, sums);
 	for (int scope = 0; scope < MEMO_SCOPES; scope++)
 		sha256_end(&sums[scope], q->keys[scope]);
-	q->scope = MEMO_SOME_VARIABLES;
 	return why;
 }

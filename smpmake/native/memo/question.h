@@ -21,10 +21,15 @@ struct memo_named {
 	unsigned char hash[SHA256_SIZE];
 };
 
-/* Which variables belong to a question.  Of a command all of whose programs tell the tracer which
- * they ask for, only those that programs see otherwise (question.c); the rest are facts.  Of any
- * other command all do. */
-enum memo_scope { MEMO_SOME_VARIABLES = 0, MEMO_ALL_VARIABLES = 1, MEMO_SCOPES = 2 };
+/* What belongs to a question, of these two each.  Of a command all of whose programs tell the
+ * tracer which variables they ask for, only those that programs see otherwise (question.c); the
+ * rest are facts.  Of any other command all do.  And the tree, unless the result is the same in
+ * another. */
+enum memo_scope {
+	MEMO_ALL_VARIABLES = 1,
+	MEMO_ONLY_HERE = 2,
+	MEMO_SCOPES = 4,
+};
 
 /* A command, and its question. */
 struct memo_question {
@@ -32,14 +37,19 @@ struct memo_question {
 	const char *program;
 	char *const *argv, *const *env;
 	unsigned char keys[MEMO_SCOPES][SHA256_SIZE];
-	enum memo_scope scope; /* of what was found or kept last */
-	int one_stream;        /* stdout and stderr are one file */
+	int scope; /* of what was found or kept last: enum memo_scope */
+	struct memo_tree tree;
+	int is_bound;   /* its result is not the same in another tree */
+	int is_told;    /* a variable names the tree */
+	int is_mapped;  /* its words have another name for the tree */
+	int one_stream; /* stdout and stderr are one file */
 	int terminals; /* a bit for each of stdout and stderr that is one (1 << fd), of this size */
 	struct winsize size;
 	int is_guarded; /* its files are written as the command would write them */
 	int is_as_job;  /* it is asked of a background job, whose standard streams are a worker's */
 	int is_changer; /* it may read what it makes, so that a second run is not the first */
 	const char *doubted; /* what is not as it was for the newest result, or NULL */
+	int may_prove;       /* an entry may be found that wants a proof */
 	int is_young;        /* each command of its program hashes that anew */
 	int is_update;       /* an ar that compares times of members and files (`u`) */
 	size_t named_count;
@@ -53,6 +63,9 @@ char **memo_words(const char *told, const char *session, const char *known, cons
 /* The question of a command that this process would become; 0 or why it has none. */
 enum memo_why memo_ask(struct memo_question *q, const char *program, char *const *argv,
                        char *const *env);
+
+/* The first scope that an entry may have. */
+int memo_first_scope(const struct memo_question *q);
 
 /* The value of a variable, or NULL; `size` is that of its name. */
 const char *memo_value(char *const *env, const char *name, size_t size);
@@ -73,9 +86,8 @@ const struct memo_entry *memo_find(struct memo_question *q, uint64_t check, enum
 
 /* A question's file, or NULL; whether what it holds is that of the question; the entry at `*at`,
  * which is moved on (NULL at the end, or where it is damaged); what `check` is to be. */
-char *memo_entries(const struct memo_question *q, enum memo_scope scope, size_t *size);
-int memo_is_of_question(const struct memo_question *q, enum memo_scope scope, const char *data,
-                        size_t size);
+char *memo_entries(const struct memo_question *q, int scope, size_t *size);
+int memo_is_of_question(const struct memo_question *q, int scope, const char *data, size_t size);
 struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at);
 uint64_t memo_check_of(const struct memo_entry *entry);
 
@@ -83,6 +95,9 @@ uint64_t memo_check_of(const struct memo_entry *entry);
  * replaced.  `info`: what lies there; its mode is 0 where nothing does. */
 int memo_is_former(const struct memo_question *q, const struct memo_entry *entry,
                    const struct memo_output *output, struct stat *info);
+
+/* Whether a question is in a table of the store's; with `puts` it is from now on. */
+int memo_is_tagged(const struct memo_question *q, const char *table, int puts);
 
 /* Whether a command without a result that runs in place is to run unwatched: its question came for
  * the first time, and such results are remembered of those that come again. */

@@ -137,7 +137,8 @@ static int is_near(const struct memo_entry *entry)
 	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact)) {
 		const char *path = (const char *)(fact + 1);
 		struct stat info;
-		if (fact->kind == MEMO_IS_DEVICE || fact->kind == MEMO_IS_VARIABLE)
+		if (fact->kind == MEMO_IS_DEVICE || fact->kind == MEMO_IS_VARIABLE ||
+		    fact->kind == MEMO_WAS_IN)
 			continue;
 		if (fact->path_size > PATH_MAX)
 			return 0;
@@ -318,14 +319,14 @@ static const struct memo_entry *found_by(struct asking *asking, struct memo_ques
 		return each_content(entry, fetch, asking) == 0 && asking->fetched > 0 ? entry
 		                                                                      : NULL;
 	}
-	for (int scope = 0; scope < MEMO_SCOPES; scope++) {
+	for (int scope = memo_first_scope(q); scope < MEMO_SCOPES; scope++) {
 		uint64_t size = ask(asking, REMOTE_FIND, q->keys[scope], 0);
 		if (size == 0)
 			continue;
 		char *data = size <= MEMO_LARGEST ? must_alloc(size) : NULL;
 		if (data == NULL || get(asking->fd, data, size, asking->end_ms) != 0)
 			return NULL;
-		q->scope = (enum memo_scope)scope;
+		q->scope = scope;
 		if (take_in(q, data, size) == 0 && (entry = memo_find(q, 0, &still)) != NULL)
 			return each_content(entry, fetch, asking) == 0 ? entry : NULL;
 	}

@@ -236,6 +236,7 @@ static int is_runnable(const char *text, size_t size)
 struct known {
 	unsigned char boot[16];
 	struct memo_stamp stamp;
+	uint64_t tree; /* of which MEMO_HAS_TOP is said; 0 for programs, of which it is not */
 	unsigned char hash[SHA256_SIZE];
 	uint64_t has, sum;
 };
@@ -279,14 +280,13 @@ static int table_of(const struct memo *memo)
 	return table;
 }
 
-/* Whether a question came before; from now on it did. */
-static int is_seen(const struct memo_question *q)
+int memo_is_tagged(const struct memo_question *q, const char *table, int puts)
 {
 	uint64_t tags[TAGS], key[2];
-	int fd = memo_table(&q->memo, "/s/seen");
+	int fd = memo_table(&q->memo, table);
 	if (fd < 0)
 		return 0;
-	memcpy(key, q->keys[MEMO_SOME_VARIABLES], sizeof key);
+	memcpy(key, q->keys[memo_first_scope(q)], sizeof key);
 	int64_t at = (int64_t)(key[0] % TAG_BUCKETS * sizeof tags);
 	memset(tags, 0, sizeof tags);
 	kernel(SYS_pread64, fd, tags, sizeof tags, at);
@@ -296,7 +296,7 @@ static int is_seen(const struct memo_question *q)
 	int was_there = place < TAGS && tags[place] == key[1];
 	if (place == TAGS) /* of a full bucket any goes */
 		place = key[0] / TAG_BUCKETS % TAGS;
-	if (!was_there)
+	if (!was_there && puts)
 		kernel(SYS_pwrite64, fd, &key[1], sizeof key[1],
 		       at + (int64_t)(place * sizeof key[1]));
 	close(fd);
@@ -305,7 +305,7 @@ static int is_seen(const struct memo_question *q)
 
 int memo_waits(const struct memo_question *q, enum memo_why why)
 {
-	return q->memo.is_patient && why == MEMO_UNKNOWN && !is_seen(q);
+	return q->memo.is_patient && why == MEMO_UNKNOWN && !memo_is_tagged(q, "/s/seen", 1);
 }
 
 /* Other versions have other uses for `has`. */
@@ -340,7 +340,7 @@ int memo_is_compiled(const char *bytes, size_t size)
 	return size >= 4 && (memcmp(bytes, "CPCH", 4) == 0 || memcmp(bytes, "gpch", 4) == 0);
 }
 
-static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
+static int hash_all(const struct memo *memo, int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 {
 	static char room[BEFORE + CHUNK];
 	struct sha256 sum;
@@ -367,6 +367,8 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 			*has |= memo_text_says(&reading, room, before, all);
 		if (is_program)
 			look_for_names(&names, room, all);
+		else if (memo_top_in(memo->tree, room, all) != NULL)
+			*has |= MEMO_HAS_TOP;
 		size_t keep = all < BEFORE ? all : BEFORE;
 		for (size_t i = 0; i < keep; i++)
 			room[i] = room[all - keep + i];
@@ -375,6 +377,8 @@ static int hash_all(int fd, unsigned char hash[SHA256_SIZE], uint32_t *has)
 	sha256_end(&sum, hash);
 	if (is_compiled_header)
 		*has |= MEMO_HAS_TIMES;
+	if (is_program)
+		*has |= MEMO_IS_PROGRAM;
 	if (names.has_libiberty)
 		*has |= MEMO_HAS_LIBIBERTY;
 	else if (names.is_unseen && !names.is_known)
@@ -404,16 +408,20 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	struct known known = {.stamp = *stamp};
 	struct memo_stamp now;
 	struct stat info;
-	int64_t at = 0;
+	int64_t at[2] = {0, 0};
 	/* What is known of a younger one was found by a lease. */
 	int may_be_known = is_older(memo, stamp, YOUNGEST) &&
 	                   memo_near_at(stamp->device, path) >= MEMO_NEAR_ON_DISK;
 	int table = may_be_known ? table_of(memo) : -1;
+	const uint64_t trees[2] = {quick_sum(memo->tree->folder, memo->tree->top) | 1, 0};
 	memcpy(known.boot, memo->boot, sizeof known.boot);
-	if (table >= 0 && look_up(table, &known, &at) == 0) {
-		memcpy(hash, known.hash, SHA256_SIZE);
-		*has = (uint32_t)known.has;
-		return 0;
+	for (int i = 0; i < 2 && table >= 0; i++) {
+		known.tree = trees[i];
+		if (look_up(table, &known, &at[i]) == 0) {
+			memcpy(hash, known.hash, SHA256_SIZE);
+			*has = (uint32_t)known.has;
+			return 0;
+		}
 	}
 	int fd = (int)guarded(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
@@ -423,15 +431,17 @@ int memo_content(const struct memo *memo, const char *path, const struct memo_st
 	failed = failed || !memo_same_stamp(&now, stamp);
 	int is_known = !failed && may_be_known &&
 	               (memo_is_settled(memo, stamp) || is_final(fd, path, stamp->device));
-	failed = failed || hash_all(fd, hash, has) != 0 || kernel(SYS_fstat, fd, &info) != 0;
+	failed = failed || hash_all(memo, fd, hash, has) != 0 || kernel(SYS_fstat, fd, &info) != 0;
 	memo_stamp_of(&info, &now);
 	failed = failed || !memo_same_stamp(&now, stamp);
 	close(fd);
 	if (!failed && is_known && table >= 0) {
 		memcpy(known.hash, hash, SHA256_SIZE);
+		int is_program = (*has & MEMO_IS_PROGRAM) != 0;
+		known.tree = trees[is_program];
 		known.has = *has;
 		known.sum = sum_of(&known);
-		kernel(SYS_pwrite64, table, &known, sizeof known, at);
+		kernel(SYS_pwrite64, table, &known, sizeof known, at[is_program]);
 	}
 	if (!is_known)
 		*has |= MEMO_IS_YOUNG;

@@ -2,8 +2,9 @@
  *
  * It is a folder of the user's own: q/ab/..., a question's entries, the newest first; c/ab/...
  * contents by their hash; s/table, the hashes of files by their stamps; s/seen, questions that came
- * once.  All others are written whole, under another name, and then renamed; whatever is wrong with
- * one makes a miss.
+ * once; s/bound, those whose results name their tree; s/makers, compilers by how many of their
+ * objects obey a rule; s/proofs, entries that are proved.  All others are written whole, under
+ * another name, and then renamed; whatever is wrong with one makes a miss.
  */
 #ifndef SMPMAKE_MEMO_STORE_H
 #define SMPMAKE_MEMO_STORE_H
@@ -16,6 +17,7 @@
 #include "base/kernel.h"
 #include "base/sha256.h"
 #include "base/sum.h"
+#include "memo/tree.h"
 
 /* A system call about a file of the command's own.  Under the guard it goes by libc, as the
  * command's would: so it waits, and is shown and noted, as the command would wait and be. */
@@ -51,9 +53,10 @@ struct memo {
 	uint64_t most_bytes; /* of results that one build may add */
 	const char *build;   /* smpmake's own */
 	size_t build_size;
-	const char *folder;  /* the store */
-	const char *session; /* the session's folder, "" for none */
-	int64_t now_ns;      /* by the file system's clock */
+	const char *folder;           /* the store */
+	const char *session;          /* the session's folder, "" for none */
+	int64_t now_ns;               /* by the file system's clock */
+	const struct memo_tree *tree; /* of the command */
 	unsigned char boot[16];
 };
 
@@ -69,6 +72,8 @@ int memo_open(struct memo *memo, const char *told, const char *session);
 #define MEMO_SAYS_ONCE 32u    /* a text that says "once" */
 #define MEMO_HAS_ENVIRON 4u   /* a program or library that names the list of all variables */
 #define MEMO_HAS_LIBIBERTY 8u /* a program or library of gcc or binutils */
+#define MEMO_HAS_TOP 256u     /* a file that names the top of the command's tree */
+#define MEMO_IS_PROGRAM 512u  /* one that is run or mapped to be run: it is not asked that */
 #define MEMO_IS_YOUNG 64u     /* too young to be known by its stamp: each command hashes it anew */
 
 /* Whether a file is a header that gcc or clang has compiled, or a syntax tree of clang's. */

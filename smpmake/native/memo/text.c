@@ -121,6 +121,34 @@ static int is_open_operator(const char *text, size_t left)
 	return at == end || *at != '"';
 }
 
+/* Whether a directive gives a file another name in a way that is not searched: by an escape, or a
+ * macro.  `text`: its sign, of so many characters; only a comment may be before it on its line. */
+static int hides_name(const char *begin, const char *text, size_t sign, const char *end)
+{
+	const char *before = text;
+	while (before > begin && (before[-1] == ' ' || before[-1] == '\t'))
+		before--;
+	if (before > begin && before[-1] != '\n' && before[-1] != '/')
+		return 0;
+	text += sign;
+	while (text < end && is_blank(*text))
+		text++;
+	if (is_at(text, (size_t)(end - text), "line"))
+		text += 4;
+	else if (text == end || *text < '0' || *text > '9')
+		return 0;
+	while (text < end && (is_blank(*text) || (*text >= '0' && *text <= '9')) && *text != '\n')
+		text++;
+	if (text == end || *text == '\n')
+		return 0;
+	if (*text != '"')
+		return 1;
+	for (; text < end && *text != '\n'; text++)
+		if (*text == '\\' || is_at(text, (size_t)(end - text), "?\?/"))
+			return 1;
+	return 0;
+}
+
 static uint32_t words_in(const char *begin, const char *end)
 {
 	uint32_t has = 0;
@@ -144,8 +172,16 @@ static uint32_t words_in(const char *begin, const char *end)
 			if ((*text == '\\' || is_at(text, left, "?\?/")) &&
 			    is_split_by_line(begin, text, end))
 				has |= MEMO_HAS_TIMES;
+			if (is_at(text, left, "?\?=") && hides_name(begin, text, 3, end))
+				has |= MEMO_HAS_TOP;
+			break;
+		case '%':
+			if (is_at(text, left, "%:") && hides_name(begin, text, 2, end))
+				has |= MEMO_HAS_TOP;
 			break;
 		case '#':
+			if (hides_name(begin, text, 1, end))
+				has |= MEMO_HAS_TOP;
 			if (is_at(text, left, "##") && is_pasted(begin, text, end))
 				has |= MEMO_HAS_TIMES;
 			break;

@@ -1,4 +1,5 @@
 /* Whether an entry's facts hold. */
+#include "other_tree.h"
 #include "question.h"
 
 #include <errno.h>
@@ -118,12 +119,14 @@ static int is_grouped(struct groups *groups, uint32_t group, const struct stat *
 }
 
 static int is_same_content(const struct memo_question *q, const struct memo_entry *entry,
-                           const struct memo_fact *fact, const struct stat *info)
+                           const struct memo_fact *fact, const char *path, const struct stat *info)
 {
-	const char *path = (const char *)(fact + 1);
 	struct memo_stamp stamp;
 	unsigned char hash[SHA256_SIZE];
 	uint32_t has;
+	const struct memo_fact *origin = memo_origin(entry);
+	int is_elsewhere =
+	    origin != NULL && strcmp((const char *)(origin + 1), q->tree.folder) != 0;
 	memo_stamp_of(info, &stamp);
 	if (info->st_mode != fact->mode || stamp.size != fact->stamp.size)
 		return 0;
@@ -133,12 +136,14 @@ static int is_same_content(const struct memo_question *q, const struct memo_entr
 		for (size_t i = 0; i < q->named_count; i++)
 			if (strcmp(q->named[i].path, path) == 0)
 				return memcmp(q->named[i].hash, fact->hash, SHA256_SIZE) == 0;
-	if (!(fact->flags & (MEMO_IS_NAMED | MEMO_UNSTAMPED)) &&
+	if (!is_elsewhere && !(fact->flags & (MEMO_IS_NAMED | MEMO_UNSTAMPED)) &&
 	    memo_same_stamp(&stamp, &fact->stamp) && memo_is_settled(&q->memo, &stamp) &&
 	    memcmp(entry->boot, q->memo.boot, sizeof entry->boot) == 0)
 		return 1;
+	/* What names this tree may mean it, and did not name the other. */
 	return memo_content(&q->memo, path, &stamp, hash, &has) == 0 &&
-	       memcmp(hash, fact->hash, SHA256_SIZE) == 0;
+	       memcmp(hash, fact->hash, SHA256_SIZE) == 0 &&
+	       !(is_elsewhere && fact->flags & MEMO_IS_READ && has & MEMO_HAS_TOP);
 }
 
 static int is_same_variable(const struct memo_question *q, const struct memo_fact *fact)
@@ -156,14 +161,21 @@ static int is_same_variable(const struct memo_question *q, const struct memo_fac
 static enum memo_why doubt(const struct memo_question *q, const struct memo_entry *entry,
                            const struct memo_fact *fact, struct groups *groups)
 {
-	const char *path = (const char *)(fact + 1), *other = path + fact->path_size;
+	const struct memo_fact *origin = memo_origin(entry);
+	char room[PATH_MAX], target[PATH_MAX];
+	const char *other = (const char *)(fact + 1) + fact->path_size;
+	const char *path = memo_placed(&q->tree, origin, (const char *)(fact + 1), room);
 	int flags = fact->flags & MEMO_NO_FOLLOW ? AT_SYMLINK_NOFOLLOW : 0;
 	struct stat info;
-	char target[PATH_MAX];
 	unsigned char hash[SHA256_SIZE];
 	long size;
+	if (fact->kind == MEMO_WAS_IN)
+		return 0;
 	if (fact->kind == MEMO_IS_VARIABLE)
 		return is_same_variable(q, fact) ? 0 : MEMO_VARIABLE;
+	/* It is no part of that tree, but would be of this one. */
+	if (origin != NULL && path != room && memo_is_in_tree(&q->tree, path))
+		return MEMO_FOLDER;
 	if (fact->kind == MEMO_IS_LINK || fact->kind == MEMO_IS_NO_LINK) {
 		size = guarded(SYS_readlinkat, AT_FDCWD, path, target, sizeof target);
 		if (fact->kind == MEMO_IS_NO_LINK)
@@ -177,9 +189,13 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 		return memo_names(path, hash) == 0 && memcmp(hash, fact->hash, sizeof hash) == 0
 		           ? 0
 			   : MEMO_FOLDER;
-	if (fact->kind == MEMO_IS_AT)
-		return memo_lies_at(path, target) == 0 && strcmp(target, other) == 0 ? 0
-		                                                                     : MEMO_FOLDER;
+	if (fact->kind == MEMO_IS_AT) {
+		char place[PATH_MAX];
+		return memo_lies_at(path, target) == 0 &&
+		               strcmp(target, memo_placed(&q->tree, origin, other, place)) == 0
+		           ? 0
+			   : MEMO_FOLDER;
+	}
 	if (guarded(SYS_newfstatat, AT_FDCWD, path, &info, flags) != 0)
 		return fact->kind == MEMO_IS_ABSENT && (uint64_t)errno == fact->more ? 0
 		       : fact->kind == MEMO_IS_FOLDER                                ? MEMO_FOLDER
@@ -201,7 +217,7 @@ static enum memo_why doubt(const struct memo_question *q, const struct memo_entr
 			   : MEMO_FOLDER;
 	case MEMO_IS_FILE:
 		return S_ISREG(info.st_mode) && is_grouped(groups, fact->group, &info) &&
-		               is_same_content(q, entry, fact, &info)
+		               is_same_content(q, entry, fact, path, &info)
 		           ? 0
 			   : MEMO_FILE;
 	default:
@@ -279,6 +295,10 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 	enum memo_why why = 0;
 	if (output == NULL)
 		return MEMO_DAMAGED;
+	if (!q->may_prove && memo_wants_proof(q, entry)) {
+		*what = q->tree.folder;
+		return MEMO_FOLDER;
+	}
 	groups.count = 0;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
 		*what = (const char *)(output + 1);
@@ -297,14 +317,13 @@ static enum memo_why doubt_of_entry(const struct memo_question *q, const struct 
 	return why;
 }
 
-char *memo_entries(const struct memo_question *q, enum memo_scope scope, size_t *size)
+char *memo_entries(const struct memo_question *q, int scope, size_t *size)
 {
 	char place[PATH_MAX];
 	return memo_read(memo_place(&q->memo, 'q', q->keys[scope], place), MEMO_LARGEST, size, 1);
 }
 
-int memo_is_of_question(const struct memo_question *q, enum memo_scope scope, const char *data,
-                        size_t size)
+int memo_is_of_question(const struct memo_question *q, int scope, const char *data, size_t size)
 {
 	struct memo_head head;
 	if (size < sizeof head)
@@ -333,8 +352,8 @@ struct memo_entry *memo_next_entry(char *data, size_t size, size_t *at)
 	return entry;
 }
 
-static const struct memo_entry *find_in(struct memo_question *q, enum memo_scope scope,
-                                        uint64_t check, enum memo_why *why)
+static const struct memo_entry *find_in(struct memo_question *q, int scope, uint64_t check,
+                                        enum memo_why *why)
 {
 	const char *what = NULL;
 	const struct memo_entry *entry;
@@ -389,19 +408,21 @@ static int is_traced(void)
 
 const struct memo_entry *memo_find(struct memo_question *q, uint64_t check, enum memo_why *why)
 {
-	enum memo_why other;
+	const struct memo_entry *entry = NULL;
+	*why = MEMO_UNKNOWN;
 	q->doubted = NULL;
-	q->scope = MEMO_SOME_VARIABLES;
-	const struct memo_entry *entry = find_in(q, q->scope, check, why);
-	if (entry == NULL) {
+	for (int scope = memo_first_scope(q); scope < MEMO_SCOPES && entry == NULL; scope++) {
+		enum memo_why other;
 		const char *doubted = q->doubted;
-		q->scope = MEMO_ALL_VARIABLES;
+		q->scope = scope;
 		entry = find_in(q, q->scope, check, &other);
 		if (*why == MEMO_UNKNOWN)
 			*why = other;
 		else
 			q->doubted = doubted;
 	}
+	if (*why == MEMO_UNKNOWN && !q->is_bound && memo_is_tagged(q, "/s/bound", 0))
+		*why = MEMO_BOUND;
 	if (entry != NULL && is_traced()) {
 		*why = MEMO_UNTRACED;
 		return NULL;

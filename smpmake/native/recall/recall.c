@@ -8,6 +8,7 @@
  * nothing is remembered it becomes what runs and traces the tool (trace/run.c).
  */
 #include "memo/finish.h"
+#include "memo/other_tree.h"
 #include "memo/told.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include "base/util.h"
 #include "memo/remote.h"
 #include "memo/views.h"
+#include "proof.h"
 
 extern char **environ;
 
@@ -34,11 +36,13 @@ static int become(const char *program, char **argv)
 }
 
 /* What the command would read is noted as read by it, though a look at it was enough. */
-static void open_inputs(const struct memo_entry *entry)
+static void open_inputs(const struct memo_question *q, const struct memo_entry *entry)
 {
+	char room[PATH_MAX];
 	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
 	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact)) {
-		const char *path = (const char *)(fact + 1);
+		const char *path =
+		    memo_placed(&q->tree, memo_origin(entry), (const char *)(fact + 1), room);
 		if (fact->kind != MEMO_IS_FILE || !(fact->flags & MEMO_IS_READ) || is_foreign(path))
 			continue;
 		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -51,9 +55,8 @@ static void open_inputs(const struct memo_entry *entry)
 
 /* `is_job`: its files get another time. */
 static int write_output(int folder, const char *name, const struct memo_output *output,
-                        const char *bytes, int is_job)
+                        const char *bytes, size_t size, int is_job)
 {
-	uint64_t size = memo_blob_of(output)->bytes;
 	struct stat info;
 	int is_there = fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
 	int is_cut = is_there && (output->flags & MEMO_IN_PLACE) != 0;
@@ -85,13 +88,13 @@ static int write_output(int folder, const char *name, const struct memo_output *
 
 /* `bytes`: what is to be in it; NULL: it is removed. */
 static int change(const struct memo_entry *entry, const struct memo_output *output,
-                  const char *bytes, int is_job)
+                  const char *bytes, size_t size, int is_job)
 {
 	const char *name;
 	int folder = memo_open_way(entry, (const char *)(output + 1), &name), failed = -1;
 	if (folder != -1)
 		failed = bytes == NULL ? unlinkat(folder, name, 0)
-		                       : write_output(folder, name, output, bytes, is_job);
+		                       : write_output(folder, name, output, bytes, size, is_job);
 	memo_close_way(folder);
 	return failed;
 }
@@ -102,10 +105,12 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 {
 	const struct memo_output *output = memo_outputs(entry);
 	const char **bytes = must_alloc((entry->outputs + 1) * sizeof *bytes);
+	size_t *sizes = must_alloc((entry->outputs + 1) * sizeof *sizes);
 	struct stat info;
 	for (uint32_t i = 0; i < entry->outputs; i++, output = memo_behind(output)) {
-		bytes[i] =
-		    output->flags & MEMO_REMOVED ? "" : memo_bytes(&q->memo, memo_blob_of(output));
+		bytes[i] = output->flags & MEMO_REMOVED
+		               ? ""
+		               : memo_output_bytes(&q->memo, entry, output, &sizes[i]);
 		if (bytes[i] == NULL || !memo_is_former(q, entry, output, &info) ||
 		    memo_is_listed((const char *)(output + 1)))
 			return -1;
@@ -117,12 +122,12 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 	output = memo_outputs(entry);
 	int failed = 0;
 	for (uint32_t i = 0; i < entry->outputs && !failed; i++, output = memo_behind(output))
-		failed =
-		    change(entry, output, output->flags & MEMO_REMOVED ? NULL : bytes[i], is_job);
+		failed = change(entry, output, output->flags & MEMO_REMOVED ? NULL : bytes[i],
+		                sizes[i], is_job);
 	output = memo_outputs(entry);
 	int is_to_end = !failed && memo_is_to_end();
 	for (uint32_t i = 0; i < entry->outputs && is_to_end; i++, output = memo_behind(output))
-		change(entry, output, NULL, is_job);
+		change(entry, output, NULL, 0, is_job);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return failed != 0 ? -1 : 0;
 }
@@ -136,7 +141,7 @@ static int give(const struct memo_question *q, const struct memo_entry *entry, i
 	const char *said = memo_bytes(&q->memo, out), *complained = memo_bytes(&q->memo, err);
 	if (said == NULL || complained == NULL)
 		return -1;
-	open_inputs(entry);
+	open_inputs(q, entry);
 	if (write_outputs(q, entry, is_job) != 0)
 		return -1;
 	if (!is_job && entry->outputs > 0)
@@ -155,6 +160,18 @@ static void tell_why(const struct memo_question *q, enum memo_why why, const cha
 		memo_note_missed(notes, why, doubted);
 }
 
+/* Whether nothing but what was looked at can make a difference to the result; it may take the
+ * command's own preprocessor to say so. */
+static int is_sure(const struct memo_question *q, const struct memo_entry *entry)
+{
+	if (!memo_wants_proof(q, entry))
+		return 1;
+	if (!is_proved(q))
+		return 0;
+	memo_note_proof(q, entry);
+	return 1;
+}
+
 static int runs_traced(const struct memo *memo, const char *known, const char *program,
                        char **words)
 {
@@ -167,7 +184,7 @@ static int runs_traced(const struct memo *memo, const char *known, const char *p
 
 int main(int argc, char **argv)
 {
-	static struct memo_question question = {.is_guarded = 1};
+	static struct memo_question question = {.is_guarded = 1, .may_prove = 1};
 	struct memo *memo = &question.memo;
 	char session[PATH_MAX] = "", known[24] = "0";
 	const char *socket = getenv(OURS "SOCKET");
@@ -195,6 +212,12 @@ int main(int argc, char **argv)
 	const struct memo_entry *entry = memo_find(&question, 0, &why), *of_others = NULL;
 	if (entry == NULL && memo->mode == MEMO_ON)
 		entry = of_others = memo_find_others(&question, &why);
+	if (entry != NULL && memo->mode == MEMO_ON && !is_sure(&question, entry)) {
+		if (of_others != NULL)
+			memo_leave_others(&question, NULL, 0);
+		entry = of_others = NULL;
+		why = MEMO_FOLDER;
+	}
 	if (memo->mode == MEMO_CHECK) {
 		why = MEMO_ONLY_CHECKED;
 		if (entry != NULL)

@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "invocation.h"
 #include "memo/give.h"
+#include "memo/other_tree.h"
 #include "memo/told.h"
 #include "memo/undo_journal.h"
 #include "unasked.h"
@@ -79,13 +80,16 @@ static uint64_t microseconds(const struct timeval *time)
 
 /* What the command read of what is not the system's, nor ours, as its guards would have noted it.
  */
-static char *reads_of(const struct memo_entry *entry, const struct context *s, uint32_t *size)
+static char *reads_of(const struct memo_question *q, const struct memo_entry *entry,
+                      const struct context *s, uint32_t *size)
 {
+	char room[PATH_MAX];
 	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
 	const size_t ours = (size_t)(strrchr(s->memo_program, '/') - s->memo_program) + 1;
-	char *reads = must_alloc(entry->size), *at = reads;
+	char *reads = must_alloc(entry->size + entry->facts * q->tree.top), *at = reads;
 	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact)) {
-		const char *path = (const char *)(fact + 1);
+		const char *path =
+		    memo_placed(&q->tree, memo_origin(entry), (const char *)(fact + 1), room);
 		if (fact->kind == MEMO_IS_FILE && fact->flags & MEMO_IS_READ && !is_foreign(path) &&
 		    strncmp(path, s->memo_program, ours) != 0)
 			at = stpcpy(at, path) + 1;
@@ -94,12 +98,13 @@ static char *reads_of(const struct memo_entry *entry, const struct context *s, u
 	return reads;
 }
 
-static void tell_server(const char *tool, const char *real, char **argv, const struct context *s,
-                        const struct memo_entry *entry, int64_t start_ns)
+static void tell_server(const struct memo_question *q, const char *tool, const char *real,
+                        char **argv, const struct context *s, const struct memo_entry *entry,
+                        int64_t start_ns)
 {
 	struct rusage used;
 	struct wire_given given = {.start_ns = start_ns};
-	char *reads = reads_of(entry, s, &given.reads_len);
+	char *reads = reads_of(q, entry, s, &given.reads_len);
 	int connection = open_connection(s->socket);
 	if (connection < 0)
 		return;
@@ -141,7 +146,7 @@ int give_back(const char *tool, const char *real, char **argv, const struct cont
 	if (status < 0)
 		return -1;
 	memo_tell_hit(&question.memo, entry->cpu_us);
-	tell_server(tool, real, argv, s, entry, start_ns);
+	tell_server(&question, tool, real, argv, s, entry, start_ns);
 	return status;
 }
 

@@ -56,7 +56,7 @@ static int path_of(struct trace *trace, const struct seccomp_notif *call, int di
 		return -1;
 	}
 	if (dir == AT_FDCWD || *name == '/') {
-		strcpy(room, trace_short(trace, name));
+		strcpy(room, trace_asked(trace, name));
 		return 0;
 	}
 	if (link_of((pid_t)call->pid, dir, room) != 0 ||

@@ -24,10 +24,12 @@
 struct look {
 	char *path, *target;
 	uint16_t kind, flags;
-	int opened;   /* its content may have been read */
-	int way;      /* how it was looked at */
-	int is_exact; /* this is what the command itself saw, by its guard's note */
-	int is_run;   /* a program, which was started */
+	int opened;       /* its content may have been read */
+	int way;          /* how it was looked at */
+	int is_exact;     /* this is what the command itself saw, by its guard's note */
+	int is_run;       /* a program, which was started */
+	int is_by_top;    /* it was opened by a name that begins with the tree's top */
+	int is_canonical; /* a link was looked for by such a name, as realpath(3) does */
 	int is_hashed;
 	unsigned char hash[SHA256_SIZE]; /* of what it was then: it is young, or was changed */
 	struct stat info;
@@ -60,6 +62,10 @@ struct trace {
 	enum memo_why why;   /* it is useless; 0: it is not */
 	uint32_t has;        /* what the texts that it reads have, all of them (memo/store.h) */
 	int has_unseen;      /* it may have read any variable unseen */
+	int is_named;        /* what it made, or said, names its tree */
+	int is_bound;        /* it would not be the same in another tree (memo/tree.h) */
+	int is_by_top;       /* the last name by which it asked begins with the tree's top, */
+	int is_told_of;      /* and is beside or below what its words name */
 	struct look *looks;
 	size_t look_count, look_room;
 	struct altered *altered;
@@ -143,5 +149,7 @@ void trace_drop_look(struct trace *trace);
 int trace_is_guards(const struct trace *trace, const char *path);
 /* One spelling for what is below the folder in which the command works. */
 const char *trace_short(const struct trace *trace, const char *path);
+/* The same of a name by which the command has asked for a file. */
+const char *trace_asked(struct trace *trace, const char *name);
 
 #endif

@@ -1,4 +1,6 @@
 #include "entry.h"
+#include "check.h"
+#include "content.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -391,6 +393,68 @@ static enum memo_why put_facts(struct making *making, struct trace *trace, uint3
 	return why;
 }
 
+static int is_own(const struct memo_tree *tree, const char *path)
+{
+	return *path != '/' || memo_is_in_tree(tree, path);
+}
+
+/* Whether a file has two names, of which gcc takes the shorter: a header in a folder of the
+ * system's headers by a relative name, and where that lies, whose name has the tree's length. */
+static int is_chosen_by_length(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->look_count; i++) {
+		struct stat info;
+		if (!trace->looks[i].is_canonical || stat(trace->looks[i].path, &info) != 0)
+			continue;
+		for (size_t k = 0; k < trace->look_count; k++) {
+			const struct look *opened = &trace->looks[k];
+			if (opened->way == OPENS && opened->kind == MEMO_IS_FILE &&
+			    *opened->path != '/' && opened->info.st_ino == info.st_ino &&
+			    opened->info.st_dev == info.st_dev &&
+			    trace_named(trace, opened->path) < 0)
+				return 1;
+		}
+	}
+	return 0;
+}
+
+/* Whether it would have asked for files of another tree there, each by the same way.  Nobody has
+ * told it the top's name: so it knows that by asking where it is, as realpath(3) does.  What it
+ * opens by such a name it may have found in another way, and a link leads anywhere. */
+static int is_of_any_tree(const struct trace *trace, const struct memo_entry *entry)
+{
+	const struct memo_tree *tree = &trace->question->tree;
+	const struct memo_fact *fact = MEMO_FIRST_FACT(entry);
+	for (uint32_t i = 0; i < entry->facts; i++, fact = MEMO_NEXT(fact))
+		if (fact->kind == MEMO_LEADS_TO ||
+		    (fact->kind == MEMO_IS_LINK && is_own(tree, (const char *)(fact + 1))))
+			return 0;
+	for (size_t i = 0; i < trace->look_count; i++) {
+		const struct look *look = &trace->looks[i];
+		const char *top = memo_top_in(tree, look->path, strlen(look->path));
+		if (look->is_by_top || (top != NULL && top != look->path))
+			return 0;
+	}
+	for (size_t i = 0; i < trace->altered_count; i++)
+		if (memo_is_in_tree(tree, trace->altered[i].path))
+			return 0;
+	return !trace->is_bound && !(trace->has & MEMO_HAS_TOP) && !is_chosen_by_length(trace);
+}
+
+/* What the result is remembered for: other trees only get what names this one in nothing. */
+static int scope_of(struct trace *trace, const struct memo_entry *entry,
+                    const struct result *result)
+{
+	const struct memo_tree *tree = &trace->question->tree;
+	int is_unseen = trace->has_unseen || trace->silent_count > 0;
+	int is_said = memo_names_top(tree, result->out, result->out_size) ||
+	              memo_names_top(tree, result->err, result->err_size);
+	int is_here =
+	    !is_of_any_tree(trace, entry) || (is_unseen && trace->question->is_told) || is_said;
+	trace->is_named |= is_said && !trace->is_bound;
+	return (is_here ? MEMO_ONLY_HERE : 0) | (is_unseen ? MEMO_ALL_VARIABLES : 0);
+}
+
 /* Where files lie that the command was told of: of each by what names it was opened. */
 static enum memo_why put_locations(struct making *making, struct trace *trace, uint32_t *count)
 {
@@ -415,43 +479,6 @@ static enum memo_why put_locations(struct making *making, struct trace *trace, u
 	for (size_t k = 0; k < trace->located_count; k++)
 		if (!trace->located[k].is_known)
 			return MEMO_CHANGED;
-	return 0;
-}
-
-/* Whether the name of a temporary file stands in what stays. */
-static int has_digits(const struct trace *trace, const char *bytes, size_t size)
-{
-	for (size_t i = 0; i < trace->altered_count; i++)
-		if (trace->altered[i].digits != NULL &&
-		    holds(bytes, size, trace->altered[i].digits))
-			return 1;
-	return 0;
-}
-
-/* Whether an archive tells when, by whom or from which files it was made: of each member its mode
- * would have the file's type, or it has a time.  What was made of files without a time may. */
-static int is_dated_archive(const char *bytes, size_t size)
-{
-	const struct {
-		char name[16], date[12], user[6], group[6], mode[8], size[10], end[2];
-	} *member;
-	if (size >= 8 && memcmp(bytes, "!<thin>\n", 8) == 0)
-		return 1;
-	if (size < 8 || memcmp(bytes, "!<arch>\n", 8) != 0)
-		return 0;
-	for (size_t at = 8; at + sizeof *member <= size;) {
-		member = (const void *)(bytes + at);
-		int is_index =
-		    member->name[0] == '/' && (member->name[1] == ' ' || member->name[1] == '/');
-		if (!is_index && memcmp(member->mode, "644     ", sizeof member->mode) != 0)
-			return 1;
-		if (*member->date != ' ' && memcmp(member->date, "0           ", 12) != 0)
-			return 1;
-		unsigned long long length = strtoull(member->size, NULL, 10);
-		if (length > size)
-			return 1;
-		at += sizeof *member + length + (length & 1);
-	}
 	return 0;
 }
 
@@ -512,49 +539,6 @@ static int is_listed(const struct trace *trace, const char *path)
 		     (listed.st_ino == own.st_ino && listed.st_dev == own.st_dev)))
 			return 1;
 	return 0;
-}
-
-static uint32_t number_at(const char *bytes, size_t at)
-{
-	uint32_t number;
-	memcpy(&number, bytes + at, sizeof number);
-	return number;
-}
-
-/* Whether a program or object of Windows or macOS tells when it, or its parts, were made; or a tree
- * of clang's is in it. */
-static int is_dated(const char *bytes, size_t size)
-{
-	static const uint16_t machines[] = {0x8664, 0x014c, 0xaa64, 0x01c4, 0xa641};
-	uint16_t machine;
-	if (size < 20)
-		return 0;
-	if (memcmp(bytes, "MZ", 2) == 0)
-		return 1;
-	int is_elf = memcmp(bytes, "\177ELF", 4) == 0;
-	if ((!is_elf || bytes[16] == 1) && memmem(bytes, size, "__clangast", 10) != NULL)
-		return 1;
-	if (is_elf)
-		return 0;
-	if (memcmp(bytes, "\xcf\xfa\xed\xfe", 4) == 0 || memcmp(bytes, "\xce\xfa\xed\xfe", 4) == 0)
-		return number_at(bytes, 12) != 1; /* linked */
-	if (number_at(bytes, 0) == 0xffff0000)    /* of many sections */
-		return number_at(bytes, 8) != 0;
-	memcpy(&machine, bytes, sizeof machine);
-	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
-		if (machine == machines[i])
-			return number_at(bytes, 4) != 0;
-	return 0;
-}
-
-/* Why what an output holds would not be made again, 0 if it would. */
-static enum memo_why why_of_content(const struct trace *trace, const char *bytes, size_t size)
-{
-	if (memo_is_compiled(bytes, size)) /* it knows its process, or its sources' times */
-		return MEMO_WORDS;
-	if (is_dated(bytes, size) || is_dated_archive(bytes, size))
-		return MEMO_CLOCK;
-	return has_digits(trace, bytes, size) ? MEMO_RANDOM : 0;
 }
 
 static enum memo_why put_outputs(struct making *making, struct trace *trace, uint32_t *facts,
@@ -627,6 +611,11 @@ static enum memo_why put_outputs(struct making *making, struct trace *trace, uin
 		}
 		if (would_be_cut(one, bytes, size))
 			output->flags |= MEMO_IN_PLACE;
+		int names = trace->is_bound ? -1 : names_tree(trace->question, bytes, size);
+		trace->is_named |= names < 0 && !trace->is_bound;
+		trace->is_bound |= names < 0;
+		if (names > 0)
+			output->flags |= MEMO_NAMES_TREE;
 		int failed = put_blob(making, &trace->question->memo, bytes, size);
 		free(bytes);
 		if (failed)
@@ -661,107 +650,12 @@ static void put_older(struct making *making, const struct memo_question *q)
 	}
 }
 
-/* ------------------------------------------------------------------ --memo=check */
-
-/* Two runs never share what mkstemp(3) has named: it stands for any. */
-static char *without_names(const char *text, size_t size)
-{
-	char *copy = malloc(size + 1);
-	if (copy == NULL)
-		abort();
-	memcpy(copy, text, size);
-	copy[size] = '\0';
-	for (char *at = copy; (at = memmem(at, size - (size_t)(at - copy), "/cc", 3)) != NULL; at++)
-		for (size_t i = 3; i < 9 && at[i] != '\0' && at[i] != '.'; i++)
-			at[i] = 'X';
-	return copy;
-}
-
-static int is_same_text(const struct memo *memo, const struct memo_blob *a,
-                        const struct memo_blob *b)
-{
-	const char *one = memo_bytes(memo, a), *other = memo_bytes(memo, b);
-	return one != NULL && other != NULL && a->bytes == b->bytes &&
-	       memcmp(without_names(one, a->bytes), without_names(other, b->bytes), a->bytes) == 0;
-}
-
-static const char *first_difference(const struct memo *memo, const struct memo_entry *known,
-                                    const struct memo_entry *fresh, const char **what)
-{
-	const struct memo_output *a = memo_outputs(known), *b = memo_outputs(fresh);
-	*what = "";
-	if (known->status != fresh->status)
-		return "its status";
-	if (a == NULL || b == NULL || known->outputs != fresh->outputs)
-		return "which files it makes";
-	for (uint32_t i = 0; i < known->outputs; i++) {
-		*what = (const char *)(b + 1);
-		if (strcmp((const char *)(a + 1), *what) != 0 ||
-		    (a->flags ^ b->flags) & (MEMO_REMOVED | MEMO_IS_INPUT))
-			return "which files it makes";
-		if (a->mode != b->mode)
-			return "the mode of";
-		if (!(a->flags & MEMO_REMOVED) &&
-		    memcmp(memo_blob_of(a)->hash, memo_blob_of(b)->hash, SHA256_SIZE) != 0)
-			return "the content of";
-		a = memo_behind(a);
-		b = memo_behind(b);
-	}
-	*what = "";
-	const struct memo_blob *out = (const void *)a, *other = (const void *)b;
-	if (!is_same_text(memo, out, other))
-		return "its standard output";
-	return is_same_text(memo, MEMO_NEXT(out), MEMO_NEXT(other)) ? NULL : "its messages";
-}
-
-/* An input of one that the other does not have: what explains a difference, if anything does. */
-static const char *other_input(const struct memo_entry *a, const struct memo_entry *b)
-{
-	const struct memo_fact *fact = MEMO_FIRST_FACT(a);
-	for (uint32_t i = 0; i < a->facts; i++, fact = MEMO_NEXT(fact)) {
-		const struct memo_fact *other = MEMO_FIRST_FACT(b);
-		uint32_t k = 0;
-		while (k < b->facts &&
-		       strcmp((const char *)(other + 1), (const char *)(fact + 1)) != 0) {
-			other = MEMO_NEXT(other);
-			k++;
-		}
-		if (k == b->facts)
-			return (const char *)(fact + 1);
-	}
-	return NULL;
-}
-
-static void compare(const struct trace *trace, const struct memo_entry *known,
-                    const struct memo_entry *fresh)
-{
-	const struct memo *memo = &trace->question->memo;
-	const char *what, *how = first_difference(memo, known, fresh, &what);
-	char line[2 * PATH_MAX];
-	if (how == NULL) {
-		memo_tell(memo, "c\n", 2);
-		return;
-	}
-	const char *input = other_input(fresh, known);
-	if (input == NULL)
-		input = other_input(known, fresh);
-	char *end = line + sizeof line - 1, *at = put_text(line, end, "d ");
-	for (char *const *word = trace->question->argv; *word != NULL; word++)
-		at = put_text(put_text(at, end - PATH_MAX, *word), end - PATH_MAX, " ");
-	at = put_text(put_text(put_text(at, end, "\t"), end, how), end, *what != '\0' ? " " : "");
-	at = put_text(put_text(at, end, what), end, "\t");
-	at = put_text(at, end, input != NULL ? input : "");
-	for (char *c = line; c < at; c++) /* it is one line */
-		*c = *c == '\n' ? ' ' : *c;
-	*at++ = '\n';
-	memo_tell(memo, line, (size_t)(at - line));
-}
-
 /* ------------------------------------------------------------------ all of it */
 
 enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
                                const struct memo_entry *known)
 {
+	static const unsigned char none[SHA256_SIZE];
 	struct memo_question *q = trace->question;
 	struct making making = {NULL, 0, 0};
 	char place[PATH_MAX];
@@ -780,7 +674,10 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	struct memo_head *head = more(&making, sizeof *head);
 	*head = (struct memo_head){.magic = MEMO_MAGIC, .format = MEMO_FORMAT};
 	more(&making, sizeof(struct memo_entry));
+	struct look origin = {.path = q->tree.folder, .kind = MEMO_WAS_IN};
 	size_t first = making.size;
+	put_fact(&making, &origin, 0, none);
+	facts++;
 	put_variables(&making, trace, &facts);
 	enum memo_why why = put_facts(&making, trace, &facts);
 	if (is_about_times(trace, &making, first) || is_update(trace))
@@ -804,14 +701,21 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	entry->status = WEXITSTATUS(result->status);
 	entry->cpu_us = result->cpu_us;
 	memcpy(entry->boot, q->memo.boot, sizeof entry->boot);
+	q->scope = scope_of(trace, entry, result);
+	if (trace->is_named && !q->is_bound)
+		memo_is_tagged(q, "/s/bound", 1);
+	if (!(q->scope & MEMO_ONLY_HERE)) {
+		struct memo_fact *here = (void *)(entry + 1);
+		here->more = q->tree.top;
+		if (q->tree.named_count > 0)
+			here->flags |= MEMO_UNPROVED;
+	}
 	entry->check = memo_check_of(entry);
 	/* What would not be understood later is not written. */
 	if (memo_outputs(entry) == NULL || making.size > MEMO_LARGEST)
 		return MEMO_LARGE;
 	if (known != NULL)
 		compare(trace, known, entry);
-	q->scope =
-	    trace->has_unseen || trace->silent_count > 0 ? MEMO_ALL_VARIABLES : MEMO_SOME_VARIABLES;
 	memcpy(((struct memo_head *)(void *)making.data)->key, q->keys[q->scope], SHA256_SIZE);
 	put_older(&making, q);
 	if (memo_write(&q->memo, memo_place(&q->memo, 'q', q->keys[q->scope], place), making.data,

@@ -32,6 +32,7 @@ void trace_begin(struct trace *trace, struct memo_question *question)
 {
 	memset(trace, 0, sizeof *trace);
 	trace->question = question;
+	trace->is_bound = question->is_bound;
 	trace->began_ns = memo_clock();
 	if (getcwd(trace->home, sizeof trace->home - 1) == NULL)
 		trace_spoil(trace, MEMO_UNREADABLE);
@@ -158,6 +159,15 @@ const char *trace_short(const struct trace *trace, const char *path)
 	return path;
 }
 
+const char *trace_asked(struct trace *trace, const char *name)
+{
+	const struct memo_tree *tree = &trace->question->tree;
+	trace->is_by_top = memo_is_in_tree(tree, name);
+	trace->is_told_of = memo_is_told_of(tree, name);
+	trace->is_bound |= memo_is_above(tree, name);
+	return trace_short(trace, name);
+}
+
 int trace_named(const struct trace *trace, const char *path)
 {
 	const struct memo_question *q = trace->question;
@@ -257,7 +267,10 @@ void trace_look_at(struct trace *trace, const char *path, int nofollow, int open
 		return;
 	struct look *look =
 	    trace_look(trace, path, opens ? OPENS : LOOKS, nofollow ? MEMO_NO_FOLLOW : 0, &is_new);
-	if (look == NULL || !is_new)
+	if (look == NULL)
+		return;
+	look->is_by_top |= opens && trace->is_by_top && !trace->is_told_of;
+	if (!is_new)
 		return;
 	int failed = (nofollow ? lstat(path, &look->info) : stat(path, &look->info)) != 0;
 	trace_judge(trace, look, failed ? errno : 0);
@@ -273,6 +286,8 @@ void trace_look_at_link(struct trace *trace, const char *path)
 	    trace_altered(trace, path) != NULL)
 		return;
 	struct look *look = trace_look(trace, path, READS_LINK, MEMO_NO_FOLLOW, &is_new);
+	if (look != NULL)
+		look->is_canonical |= trace->is_by_top;
 	if (look == NULL || !is_new)
 		return;
 	ssize_t size = readlink(path, target, sizeof target);

@@ -127,6 +127,8 @@ static void take_variable(struct trace *trace, const struct looks_note *note)
 	struct look *look = trace_look(trace, name, WANTS, 0, &is_new);
 	if (look == NULL || !is_new)
 		return;
+	trace->is_bound |=
+	    value != NULL && memo_top_in(&trace->question->tree, value, strlen(value)) != NULL;
 	look->kind = MEMO_IS_VARIABLE;
 	look->is_exact = 1;
 	look->info.st_rdev = value != NULL;
@@ -137,7 +139,7 @@ static void take_variable(struct trace *trace, const struct looks_note *note)
 /* As trace_look_at and trace_look_at_link, of what somebody has seen. */
 static void take(struct trace *trace, const struct looks_note *note)
 {
-	const char *path = trace_short(trace, (const char *)(note + 1));
+	const char *path = trace_asked(trace, (const char *)(note + 1));
 	const struct altered *altered = trace_altered(trace, path);
 	if (note->way == READS_LINK && strncmp(path, LOOKS_OWN, strlen(LOOKS_OWN)) == 0) {
 		if (note->failed == 0)
@@ -155,6 +157,8 @@ static void take(struct trace *trace, const struct looks_note *note)
 	put_info(note, &info);
 	if (look == NULL)
 		return;
+	look->is_by_top |= note->way == OPENS && trace->is_by_top && !trace->is_told_of;
+	look->is_canonical |= note->way == READS_LINK && trace->is_by_top;
 	if (!is_new) {
 		if (!is_same(look, note, &info))
 			trace_spoil(trace, MEMO_CHANGED);
