@@ -12,28 +12,9 @@ from typing import Final
 
 import pytest
 
-from smpmake import native
 from tests.support import needs
+from tests.support.renamer import renamer
 
-SOURCES: Final = Path(native.__file__).parent
-PROGRAM: Final = """
-#include "memo/debug_names.h"
-#include <stdio.h>
-#include <string.h>
-int main(int argc, char **argv)
-{
-    static char room[1 << 22];
-    size_t size = fread(room, 1, sizeof room, stdin);
-    if (argc != 3)
-        return 4;
-    const struct memo_place from = {argv[1], strlen(argv[1])}, to = {argv[2], strlen(argv[2])};
-    char *made = memo_renamed(room, &size, &from, &to);
-    if (made == NULL)
-        return 3;
-    fwrite(made, 1, size, stdout);
-    return 0;
-}
-"""
 FOLDERS: Final = ("bb", "work/tree-2", "x y", "zq9", "\u00fc", 'q"t', "n" * 180)
 C: Final = """\
 #include <stdio.h>
@@ -53,12 +34,7 @@ std::vector<std::string> NAME(std::string s) { return {add(s, s), inner{s}.text}
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("names")
-    (folder / "names.c").write_text(PROGRAM)
-    rooms = [f"{SOURCES}/{name}.c" for name in ("memo/debug_names", "memo/tree", "base/util")]
-    command = ["cc", "-O1", "-D_GNU_SOURCE", f"-I{SOURCES}", "-o", f"{folder}/names"]
-    subprocess.run([*command, f"{folder}/names.c", *rooms], check=True)
-    return folder / "names"
+    return renamer(tmp_path_factory.mktemp("debug_names"), "debug_names", "memo_renamed")
 
 
 def renamed(program: Path, data: bytes, before: Path, now: Path) -> bytes | None:

@@ -10,40 +10,16 @@ from typing import Final
 
 import pytest
 
-from smpmake import native
 from tests.support import needs
+from tests.support.renamer import renamer
 
-SOURCES: Final = Path(native.__file__).parent
-PROGRAM: Final = """
-#include "memo/deps.h"
-#include <stdio.h>
-#include <string.h>
-int main(int argc, char **argv)
-{
-    static char room[1 << 20];
-    size_t size = fread(room, 1, sizeof room, stdin);
-    if (argc != 3)
-        return 4;
-    const struct memo_place from = {argv[1], strlen(argv[1])}, to = {argv[2], strlen(argv[2])};
-    char *made = memo_renamed_deps(room, &size, &from, &to);
-    if (made == NULL)
-        return 3;
-    fwrite(made, 1, size, stdout);
-    return 0;
-}
-"""
 #: Headers of names so long that lines end at each place.
 HEADERS: Final = [f"{'h' * (1 + number % 23)}{number}.h" for number in range(24)]
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("deps")
-    (folder / "deps.c").write_text(PROGRAM)
-    rooms = [f"{SOURCES}/{name}.c" for name in ("memo/deps", "memo/tree", "base/util")]
-    command = ["cc", "-O1", "-D_GNU_SOURCE", f"-I{SOURCES}", "-o", f"{folder}/deps"]
-    subprocess.run([*command, f"{folder}/deps.c", *rooms], check=True)
-    return folder / "deps"
+    return renamer(tmp_path_factory.mktemp("deps"), "deps", "memo_renamed_deps")
 
 
 def written(tree: Path, compiler: str, flags: str) -> bytes:

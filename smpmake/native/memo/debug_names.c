@@ -140,8 +140,6 @@ static const struct text *text_at(const struct texts *texts, uint64_t at)
 	return low < texts->count && texts->each[low].at == at ? &texts->each[low] : NULL;
 }
 
-/* How many are another text now; -1 where the new one begins another, which cannot be told from
- * that then. */
 /* Whether an absolute name has its first folder in common with another. */
 static int is_related(const char *name, const char *other)
 {
@@ -150,6 +148,8 @@ static int is_related(const char *name, const char *other)
 	       (other[size] == '/' || other[size] == '\0');
 }
 
+/* How many are another text now; -1 where the new one begins another, which cannot be told from
+ * that then. */
 static int rename_texts(struct texts *texts, const struct memo_place *from,
                         const struct memo_place *to, int is_gcc)
 {
@@ -198,8 +198,10 @@ static int comes_first(const char *first, const char *second)
 
 /* ------------------------------------------------------------------ who refers to strings */
 
-typedef int each_reference(struct object *object, size_t texts, size_t by, Elf64_Rela *reference,
-                           void *what);
+/* A reference to a section of strings: where it stands, in the section `by`, and to which string.
+ */
+typedef int each_reference(struct object *object, size_t texts, size_t by, uint64_t at,
+                           const struct text *text, void *what);
 
 /* Calls it of each reference to a section of strings; -1 at once where it or a reference is not
  * understood. */
@@ -232,9 +234,11 @@ static int each_of(struct object *object, each_reference *does, void *what)
 				if (object->texts[k].section == 0 ||
 				    symbol.st_shndx != object->texts[k].section)
 					continue;
+				const struct text *text =
+				    text_at(&object->texts[k], (uint64_t)reference.r_addend);
 				if (ELF64_ST_TYPE(symbol.st_info) != STT_SECTION ||
-				    symbol.st_value != 0 ||
-				    does(object, k, i, &reference, what) != 0)
+				    symbol.st_value != 0 || text == NULL ||
+				    does(object, k, i, at, text, what) != 0)
 					return -1;
 			}
 		}
@@ -242,30 +246,25 @@ static int each_of(struct object *object, each_reference *does, void *what)
 	return 0;
 }
 
-/* Which strings .debug_info refers to itself. */
+/* Which lines' strings .debug_info refers to itself. */
 struct direct {
-	size_t info;
+	size_t info, count;
 	uint64_t at[2];
-	size_t count[TEXTS];
 };
 
-static int note_direct(struct object *object, size_t texts, size_t by, Elf64_Rela *reference,
-                       void *what)
+static int note_direct(struct object *object, size_t texts, size_t by, uint64_t at,
+                       const struct text *text, void *what)
 {
 	struct direct *direct = what;
-	uint64_t at = (uint64_t)reference->r_addend;
-	if (text_at(&object->texts[texts], at) == NULL)
-		return -1;
-	if (object->sections[by].sh_info != direct->info)
+	(void)at;
+	if (texts != LINE_STR || object->sections[by].sh_info != direct->info)
 		return 0;
-	if (texts == LINE_STR) {
-		for (size_t i = 0; i < direct->count[texts] && i < 2; i++)
-			if (direct->at[i] == at)
-				return 0;
-		if (direct->count[texts] < 2)
-			direct->at[direct->count[texts]] = at;
-	}
-	direct->count[texts]++;
+	for (size_t i = 0; i < direct->count && i < 2; i++)
+		if (direct->at[i] == text->at)
+			return 0;
+	if (direct->count < 2)
+		direct->at[direct->count] = text->at;
+	direct->count++;
 	return 0;
 }
 
@@ -277,7 +276,7 @@ static int order_as_gcc(struct object *object, const char *from)
 	struct direct direct = {.info = (size_t)info};
 	/* Behind gcc's strings the assembler's begin: with the folder. */
 	if (info <= 0 || texts->count < 3 || strcmp(texts->each[2].former, from) != 0 ||
-	    each_of(object, note_direct, &direct) != 0 || direct.count[LINE_STR] != 2 ||
+	    each_of(object, note_direct, &direct) != 0 || direct.count != 2 ||
 	    direct.at[0] + direct.at[1] != texts->each[1].at)
 		return -1;
 	size_t folder = strcmp(texts->each[0].former, from) == 0 ? 0 : 1;
@@ -374,8 +373,6 @@ static uint64_t lay_out(const struct object *object, uint64_t most, Elf64_Shdr *
 struct writing {
 	char *bytes;
 	const Elf64_Shdr *sections;
-	size_t by;
-	uint64_t at;
 };
 
 static void put_texts(const struct texts *texts, char *to)
@@ -384,27 +381,16 @@ static void put_texts(const struct texts *texts, char *to)
 		strcpy(to + texts->each[i].to, texts->each[i].text);
 }
 
-/* References of one section come one behind the other. */
-static int put_reference(struct object *object, size_t texts, size_t by, Elf64_Rela *reference,
-                         void *what)
+static int put_reference(struct object *object, size_t texts, size_t by, uint64_t at,
+                         const struct text *text, void *what)
 {
-	struct writing *writing = what;
-	const struct text *text = text_at(&object->texts[texts], (uint64_t)reference->r_addend);
-	const Elf64_Shdr *section = &object->sections[by];
-	if (writing->by != by)
-		writing->at = 0;
-	writing->by = by;
-	/* Where it stands: each is there one time. */
-	while (writing->at < section->sh_size &&
-	       memcmp(object->bytes + section->sh_offset + writing->at, reference,
-	              sizeof *reference) != 0)
-		writing->at += sizeof *reference;
-	if (text == NULL || writing->at >= section->sh_size)
-		return -1;
-	reference->r_addend = (int64_t)text->to;
-	memcpy(writing->bytes + writing->sections[by].sh_offset + writing->at, reference,
-	       sizeof *reference);
-	writing->at += sizeof *reference;
+	const struct writing *writing = what;
+	const int64_t addend = (int64_t)text->to;
+	(void)object;
+	(void)texts;
+	memcpy(writing->bytes + writing->sections[by].sh_offset + at +
+	           offsetof(Elf64_Rela, r_addend),
+	       &addend, sizeof addend);
 	return 0;
 }
 

@@ -93,8 +93,8 @@ static void put_as_clang(struct writing *writing, const struct name *name, int i
 	if (is_target && writing->column == 0) {
 		writing->column = name->size;
 	} else if (writing->column + name->size + more > 75) {
-		put(writing, is_target ? " \\\n  " : " \\\n  ", 5);
-		writing->column = name->size + (is_target ? 2 : 3);
+		put(writing, " \\\n  ", 5);
+		writing->column = name->size + more;
 	} else {
 		put(writing, " ", 1);
 		writing->column += name->size + 1;
