@@ -16,7 +16,7 @@ from smpmake.protocol import layout
 from tests.support import needs
 from tests.support.remembered import Ran, Remembered, counts, settle
 from tests.support.results_server import ResultsServer
-from tests.support.space import Space
+from tests.support.space import SMPMAKE, Space
 
 SOURCE = """\
 #include <stdio.h>
@@ -252,6 +252,8 @@ DEEP = "d/" * 60
 E_H = "struct pair { int one; };\nstatic int one(struct pair *p) { return p->one; }\n"
 USES_E = '#include "e.h"\nint f(struct pair *p) { return one(p); }\n'
 OMP = "void f(int *x) {\n#pragma omp target\n*x = 1;\n}\n"
+LINKED = "static int v;\n#pragma omp declare target link(v)\nint f(void) { return v; }\n"
+HIP = "-x hip --cuda-device-only -nogpuinc -nogpulib -fgpu-rdc"
 #: What depends on the tree's name though it stands nowhere: the command, and files.  ABOVE
 #: is the folder of the tree, THERE the other tree, HERE this one.
 HIDDEN: dict[str, tuple[str, dict[str, str]]] = {
@@ -275,6 +277,14 @@ HIDDEN: dict[str, tuple[str, dict[str, str]]] = {
     "a build id": ("gcc -g -r -nostdlib -Wl,--build-id -o conftest.o conftest1.c", {}),
     "kept symbols": ("gcc -g -Wa,-L -c conftest.c", {}),
     "a folder above as root": ("gcc --sysroot=ABOVE -c conftest1.c", {}),
+    "a source's number in a name": (
+        "clang -fopenmp -c conftest.c",
+        {"conftest.c": LINKED},
+    ),
+    "a source's number in HIP": (
+        f"clang {HIP} -S conftest.cc -o conftest.s",
+        {"conftest.cc": "static __attribute__((device)) int v;\n"},
+    ),
     "a source's number": ("clang -g -fopenmp -c conftest.c", {"conftest.c": OMP}),
 }
 
@@ -419,6 +429,12 @@ HASH = """\
 constexpr unsigned sum(const char *s) { return *s ? *s + 31 * sum(s + 1) : 0; }
 unsigned id = sum(__FILE__);
 """
+WARNS = """\
+#include "warn.h"
+template <class T> T half(T x) { int none; unsigned u = x; if (u < x) return 0; return x / 2; }
+#define HALF(x) half(x - 1)
+int f(int x) { return HALF(x); }
+"""
 #: Sources by what they make of the name by which the compiler knows them, and who is given back.
 ASKING = {
     "nothing.c": ('#include "head.h"\nint a = TIMES;\n', True),
@@ -431,7 +447,9 @@ ASKING = {
     "assert.c": ("#define NDEBUG\n#include <assert.h>\nvoid f(int x) { assert(x); }\n", True),
     "asserts.c": ("#include <assert.h>\nvoid g(int x) { assert(x); }\n", False),
     "base.c": ("int base = sizeof __BASE_FILE__;\n", False),
-    "warns.c": ("static int unused;\n", False),
+    "warns.c": ('#include "warn.h"\nstatic int unused;\nint f(void) { int none; }\n', True),
+    "says.c": ('#pragma message("from " __FILE__)\nint s;\n', False),
+    "warns.cc": (WARNS, True),
     "hash.cc": (HASH, False),
     "string.cc": ("#include <string>\nstd::string s(3, 65);\n", True),
 }
@@ -449,6 +467,8 @@ PROJECTS = {
         {
             "Makefile": ABSOLUTE,
             "inc/head.h": "#define TIMES 3\n",
+            "inc/warn.h": '#include "worse.h"\n',
+            "inc/worse.h": "static int worse(void) { int lost; }\n",
             "inc/log.h": '#define LOG(text) __FILE__ ": " text\n',
             **{f"inc/long-name-{i}.h": f"int n{i};\n" for i in range(9)},
             "src/many.c": "".join(f'#include "long-name-{i}.h"\n' for i in range(9)),
@@ -501,12 +521,40 @@ PITFALLS = {
         "src/as.s": '.include "k.h"\n.include "a b c d e f.h"\n'
     },
     "gcc -nostdlib -r -Wl,--dependency-file=15.d -o 15.o @/9.o @/10.o": {},
+    "clang -fsanitize=hwaddress -c @/src/tags.c -o 23.o": {
+        "src/tags.c": "int g = 3;\nint f(int x) { static int t[9]; return t[x] + g; }\n"
+    },
+    "clang -O2 -fpseudo-probe-for-profiling -c @/src/static.c -o 24.o": {
+        "src/static.c": "static __attribute__((noinline)) int s(int x) { return x; }\n"
+        "int f(int x) { return s(x); }\n"
+    },
+    "clang -target x86_64-pc-windows-msvc -S @/src/hidden.cc -o 25.s": {
+        "src/hidden.cc": "namespace { struct Q { int f(); int z; }; int Q::f() { return z; } }\n"
+        "int g() { Q q{3}; return q.f(); }\n"
+    },
+    "clang++ -std=c++17 -fms-extensions -c @/src/sig.cc -o 26.o": {
+        "src/sig.cc": PRETTY.replace("__PRETTY_FUNCTION__", "__FUNCSIG__")
+    },
+    "gcc -fdirectives-only -c @/src/pasted.c -o 27.o": {},
+    "ld -r -o 28.o @/9.o": {},
+    "gcc -MD -MF 29.d -MT @/x.o -MT 'aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbb' -c @/src/plain.c"
+    " -o 29.o": {},
+    "gcc -Wall -fmessage-length=60 -c @/src/warns.c -o 16.o": {"src/warns.c": "static int w;\n"},
+    "gcc -Wall -fdiagnostics-format=json -c @/src/warns.c -o 17.o": {},
+    "gcc -Wall -fdiagnostics-parseable-fixits -c @/src/fix.c -o 18.o": {
+        "src/fix.c": "struct s { int colour; };\nint f(struct s *p) { return p->colour, 0 }\n"
+    },
+    "gcc -MM -MT @/a.o -I@/inc @/src/odd.c": {},
+    "gcc -H -c @/src/assert.c -o 19.o": {},
+    "gcc -Wall -fdiagnostics-color=always -c @/src/warns.c -o 20.o": {},
+    "clang -Wall -fcolor-diagnostics -c @/src/warns.c -o 21.o": {},
+    "as -o 22.o @/src/warn.s": {"src/warn.s": '.warning "here"\n'},
 }
 
 
 def pitfalls() -> dict[str, str]:
     """A project of all of them."""
-    lines = "\n\t".join(command.replace("@", "$(CURDIR)") for command in PITFALLS)
+    lines = "\n\t-".join(command.replace("@", "$(CURDIR)") for command in PITFALLS)
     files = {name: text for each in PITFALLS.values() for name, text in each.items()}
     return {**files, "Makefile": f"all:\n\t{lines}\n"}
 
@@ -556,7 +604,7 @@ def test_a_build_in_another_tree(space: Space, name: str, compiler: str) -> None
     built_elsewhere(space, {**project, **made_by}, lambda: None)
     assert counts(space)["hits"] == hits
     bound = counts(space)["misses"].get(str(layout.MEMO_BOUND), 0)
-    assert bound == (3 if name == "absolute" else 0)  # used, asserts, warns
+    assert bound == (3 if name == "absolute" else 0)  # used, asserts, says
 
 
 @pytest.mark.slow
@@ -598,3 +646,28 @@ def test_three_trees_take_the_store_of_one(space: Space) -> None:
     assert space.smpmake("make").status == 0
     assert {path.name for path in (store / "c").rglob("*")} == before
     assert {path.name for path in (store / "q").rglob("*")} == questions
+
+
+def test_two_trees_built_at_once_on_one_store(space: Space) -> None:
+    """Each has its own files, whoever of the two was first to record them."""
+    first, second, _ = trees(space, PROJECTS["absolute"][0])
+    plain: dict[str, Any] = {"env": space.environment, "capture_output": True, "check": True}
+    expected = {}
+    for tree in (first, second):
+        kept = space.root / "kept"
+        shutil.copytree(tree, kept)
+        subprocess.run(["make", "-s"], cwd=tree, **plain)
+        expected[tree] = contents(tree)
+        shutil.rmtree(tree)
+        kept.rename(tree)
+        settle(tree)
+    for _ in range(2):
+        running = []
+        for tree in (first, second):
+            space.folder = tree
+            running.append(space.start(SMPMAKE, "--memo=on", "make", "-s"))
+        assert [space.finish(each).status for each in running] == [0, 0]
+        assert {tree: contents(tree) for tree in (first, second)} == expected
+        for tree in (first, second):
+            for made in (*tree.glob("*.o"), *tree.glob("*.d")):
+                made.unlink()

@@ -118,14 +118,6 @@ static void write_rule(struct writing *writing, const struct rule *rule, enum st
 	put(writing, "\n", 1);
 }
 
-static int is_plain(const struct memo_place *place)
-{
-	for (size_t i = 0; i < place->top; i++)
-		if (!memo_is_plain(place->folder[i]))
-			return 0;
-	return 1;
-}
-
 static struct name moved(const struct name *name, const struct memo_place *from,
                          const struct memo_place *to)
 {
@@ -157,7 +149,8 @@ char *memo_renamed_deps(const char *text, size_t *size, const struct memo_place 
 	struct rule rule;
 	char *found = NULL;
 	size_t found_size = 0;
-	if (!is_plain(from) || !is_plain(to) || read_rule(text, *size, &rule) != 0)
+	if (!memo_is_plain_place(from) || !memo_is_plain_place(to) ||
+	    read_rule(text, *size, &rule) != 0)
 		return NULL;
 	const size_t most = 2 * *size + (rule.count + 2) * (to->top + 8) + rule.rest_size +
 	                    rule.rest_size / 2 * to->top;

@@ -52,6 +52,7 @@ enum memo_kind {
 #define MEMO_UNSTAMPED 8u /* its stamp is no proof: it was not settled when it was read */
 #define MEMO_IS_READ 16u  /* it was opened, and not only looked at */
 #define MEMO_UNPROVED 32u /* of MEMO_WAS_IN: it may depend on the tree's name without naming it */
+#define MEMO_IS_SAID 64u  /* of MEMO_WAS_IN: messages name files of the tree (memo/messages.h) */
 
 /* Facts of the same `group` were one file or folder when they were observed, others were not. */
 struct memo_fact {
@@ -93,10 +94,6 @@ struct memo_output {
 #define MEMO_NEXT(item) ((const void *)((const char *)(item) + (item)->size))
 /* NULL where an entry's parts do not add up. */
 const struct memo_output *memo_outputs(const struct memo_entry *entry);
-const struct memo_blob *memo_blob_of(const struct memo_output *output);
-/* What it printed: the blob of stdout, behind which that of stderr is. */
-const struct memo_blob *memo_texts(const struct memo_entry *entry);
-const void *memo_behind(const struct memo_output *output);
 const struct memo_blob *memo_blob_of(const struct memo_output *output);
 /* What it printed: the blob of stdout, behind which that of stderr is. */
 const struct memo_blob *memo_texts(const struct memo_entry *entry);

@@ -159,7 +159,9 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry)
 	uint64_t before = 0;
 	int64_t made_ns = 0;
 	const struct memo_blob *out = memo_texts(entry), *err = MEMO_NEXT(out);
-	const char *told[2] = {memo_bytes(&q->memo, out), memo_bytes(&q->memo, err)};
+	size_t sizes[2];
+	const char *told[2] = {memo_said(&q->memo, entry, out, &sizes[0]),
+	                       memo_said(&q->memo, entry, err, &sizes[1])};
 	if (told[0] == NULL || told[1] == NULL)
 		return -1;
 	/* A signal that ends this process does so before or behind it, not between two files. */
@@ -175,8 +177,8 @@ int memo_give(const struct memo_question *q, const struct memo_entry *entry)
 	else
 		memo_keep_time(made_ns);
 	/* Of a full disk or a reader that has gone the tool has its own to say. */
-	if (memo_tell_last(q, entry, told[0], out->bytes) != 0)
+	if (memo_tell_last(q, entry, told[0], sizes[0]) != 0)
 		return -1;
-	write_all(2, told[1], err->bytes);
+	write_all(2, told[1], sizes[1]);
 	return entry->status;
 }

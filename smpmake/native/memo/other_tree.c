@@ -6,6 +6,7 @@
 #include "base/kernel.h"
 #include "debug_names.h"
 #include "deps.h"
+#include "messages.h"
 
 #define PROOFS 8191u
 #define MAKERS 1021u
@@ -32,18 +33,39 @@ const char *memo_placed(const struct memo_tree *tree, const struct memo_fact *or
 	return room;
 }
 
+/* Whether an entry may be of another tree, and is: both places. */
+static int is_elsewhere(const struct memo *memo, const struct memo_entry *entry,
+                        struct memo_place *then, struct memo_place *now)
+{
+	const struct memo_fact *origin = memo_origin(entry);
+	if (origin == NULL)
+		return 0;
+	*then = (struct memo_place){(const char *)(origin + 1), origin->more};
+	*now = (struct memo_place){memo->tree->folder, memo->tree->top};
+	return strcmp(then->folder, now->folder) != 0 || then->top != now->top;
+}
+
+const char *memo_said(const struct memo *memo, const struct memo_entry *entry,
+                      const struct memo_blob *blob, size_t *size)
+{
+	struct memo_place then, now;
+	const char *text = memo_bytes(memo, blob);
+	*size = blob->bytes;
+	if (text == NULL || !is_elsewhere(memo, entry, &then, &now) ||
+	    !(memo_origin(entry)->flags & MEMO_IS_SAID))
+		return text;
+	return memo_renamed_messages(text, size, &then, &now);
+}
+
 const char *memo_output_bytes(const struct memo *memo, const struct memo_entry *entry,
                               const struct memo_output *output, size_t *size)
 {
 	const struct memo_blob *blob = memo_blob_of(output);
-	const struct memo_fact *origin = memo_origin(entry);
+	struct memo_place then, now;
 	const char *bytes = memo_bytes(memo, blob);
 	*size = blob->bytes;
-	if (bytes == NULL || !(output->flags & MEMO_NAMES_TREE) || origin == NULL)
-		return bytes;
-	const struct memo_place then = {(const char *)(origin + 1), origin->more};
-	const struct memo_place now = {memo->tree->folder, memo->tree->top};
-	if (strcmp(then.folder, now.folder) == 0 && then.top == now.top)
+	if (bytes == NULL || !(output->flags & MEMO_NAMES_TREE) ||
+	    !is_elsewhere(memo, entry, &then, &now))
 		return bytes;
 	if (*size < 4 || memcmp(bytes, "\177ELF", 4) != 0)
 		return memo_renamed_deps(bytes, size, &then, &now);
@@ -59,11 +81,11 @@ static int open_proofs(const struct memo *memo, uint64_t check, int64_t *at)
 
 int memo_wants_proof(const struct memo_question *q, const struct memo_entry *entry)
 {
-	const struct memo_fact *origin = memo_origin(entry);
+	struct memo_place then, now;
 	uint64_t proved = 0;
 	int64_t at;
-	if (origin == NULL || !(origin->flags & MEMO_UNPROVED) ||
-	    strcmp((const char *)(origin + 1), q->tree.folder) == 0)
+	if (!is_elsewhere(&q->memo, entry, &then, &now) ||
+	    !(memo_origin(entry)->flags & MEMO_UNPROVED))
 		return 0;
 	int fd = open_proofs(&q->memo, entry->check, &at);
 	if (fd < 0)

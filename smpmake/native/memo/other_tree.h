@@ -15,6 +15,10 @@ const char *memo_placed(const struct memo_tree *tree, const struct memo_fact *or
 const char *memo_output_bytes(const struct memo *memo, const struct memo_entry *entry,
                               const struct memo_output *output, size_t *size);
 
+/* What it printed, of one of its two texts, as it is to be said in the folder of now; or NULL. */
+const char *memo_said(const struct memo *memo, const struct memo_entry *entry,
+                      const struct memo_blob *blob, size_t *size);
+
 /* Whether an entry of another tree is to be given back only if what the compiler makes of the text
  * has nothing of the tree's name (recall/proof.c); from now on it is not. */
 int memo_wants_proof(const struct memo_question *q, const struct memo_entry *entry);

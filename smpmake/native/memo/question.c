@@ -217,11 +217,18 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 
 /* ------------------------------------------------------------------ the words */
 
+static int ends_in(const char *word, const char *end)
+{
+	size_t size = strlen(word), length = strlen(end);
+	return size >= length && strcmp(word + size - length, end) == 0;
+}
+
 /* What depends on more than files and words, or writes down what no second run would. */
 static int is_unanswerable(const char *word)
 {
-	static const char *const whole[] = {"-",         "-v",     "-###",  "-Q",    "--coverage",
-	                                    "-coverage", "native", "-time", "-load", NULL};
+	static const char *const whole[] = {"-",         "-v",     "-###",   "-Q",    "--coverage",
+	                                    "-coverage", "native", "-time",  "-load", "hip",
+	                                    "cuda",      "-xhip",  "-xcuda", NULL};
 	static const char *const begun[] = {"@",
 	                                    "-fprofile",
 	                                    "-fauto-profile",
@@ -254,6 +261,10 @@ static int is_unanswerable(const char *word)
 	                                    "-ast-dump",
 	                                    "--config",
 	                                    "-gmodules",
+	                                    "-fgpu-rdc",
+	                                    "-fcuda-rdc",
+	                                    "-fcs-profile",
+	                                    "-fdump-",
 	                                    NULL};
 	static const char *const inside[] = {"build-id=uuid", "/dev/fd/", "/dev/std",
 	                                     "/proc/",        "=sarif",   NULL};
@@ -261,7 +272,6 @@ static int is_unanswerable(const char *word)
 	 * long a tool ran. */
 	static const char *const told[] = {"-incremental", "-stats", "-statistics", "-time-trace",
 	                                   NULL};
-	size_t size = strlen(word);
 	for (size_t i = 0; inside[i] != NULL; i++)
 		if (is_in(word, inside[i]))
 			return 1;
@@ -272,8 +282,8 @@ static int is_unanswerable(const char *word)
 	for (size_t i = 0; starts(word, "--") && begun[i] != NULL; i++)
 		if (starts(begun[i], "-f") && starts(word + 2, begun[i] + 2))
 			return 1;
-	return is_among(word, whole) || begins_as(word, begun) ||
-	       (size >= 7 && strcmp(word + size - 7, "=native") == 0);
+	return is_among(word, whole) || begins_as(word, begun) || ends_in(word, "=native") ||
+	       ends_in(word, ".cu") || ends_in(word, ".hip");
 }
 
 /* Whether a tool is told to keep or to show times.  Whether an archive has times in it shows when
@@ -310,7 +320,8 @@ static int is_map(const struct memo_question *q, const char *word, const char *t
 	       (*rest == '=' || *rest == '/') && memo_top_in(&q->tree, rest, strlen(rest)) == NULL;
 }
 
-/* What compilers make of the name of a file, and not of its content; of a part of that, too. */
+/* What compilers make of the name of a file, and not of its content; of a part of that, too.  For
+ * Windows clang puts a sum of the source's name into those of anonymous namespaces. */
 static int is_of_place(const char *word)
 {
 	/* clang-format off */
@@ -318,9 +329,10 @@ static int is_of_place(const char *word)
 	    "-funique-internal", "-fopenmp-targets", "-foffload", "--offload", "-fuse-cuid", "-cuid",
 	    "-gno-as", "-finstrument-functions-exclude", "-fsanitize-ign", "-fsanitize-blacklist",
 	    "-fsanitize-coverage-", "-fsanitize-system", "-fsanitize-undefined-strip", "-fxray-",
-	    "-fsave-optimization", "-foptimization-record", NULL};
+	    "-fsave-optimization", "-foptimization-record", "-fpseudo-probe", NULL};
 	/* clang-format on */
-	return begins_as(word, begun);
+	return begins_as(word, begun) || is_in(word, "hwaddress") || is_in(word, "-windows") ||
+	       is_in(word, "-win32") || is_in(word, "-uefi");
 }
 
 /* Whether a map may be one of a folder above, whose names in this tree become others. */
@@ -371,7 +383,7 @@ static int is_path(const struct memo_question *q, const char *word, const char *
 }
 
 /* What names the tree has another name for it in the question of another. */
-static void add_word(struct memo_question *q, struct sha256 *sum, const char *word)
+static void add_word(struct memo_question *q, struct sha256 *sum, const char *word, int is_output)
 {
 	const char *top = memo_top_in(&q->tree, word, strlen(word));
 	int is_named = top != NULL && is_path(q, word, top);
@@ -383,10 +395,11 @@ static void add_word(struct memo_question *q, struct sha256 *sum, const char *wo
 		return;
 	}
 	q->is_mapped = 1;
-	if (is_named && q->tree.named_count < MEMO_NAMED_PATHS)
+	q->tree.is_in_words |= is_named;
+	if (is_named && !is_output && q->tree.named_count < MEMO_NAMED_PATHS)
 		q->tree.named[q->tree.named_count++] = top;
 	else
-		q->is_bound |= is_named;
+		q->is_bound |= is_named && !is_output;
 	add_text(sum, top + q->tree.top);
 	add(sum, word, (size_t)(top - word));
 	add_number(sum, 0);
@@ -412,17 +425,18 @@ static enum memo_why add_named(struct memo_question *q, struct sha256 *sum, cons
 	if (has & MEMO_HAS_CLOCK)
 		return MEMO_CLOCK;
 	q->is_bound |= (has & MEMO_HAS_TOP) != 0;
-	add_word(q, sum, word);
+	add_word(q, sum, word, 0);
 	add(sum, named->hash, sizeof named->hash);
 	q->named_count++;
 	return 0;
 }
 
 /* Behind these a compiler names what it makes: an older one that lies there is no input. */
+static const char *const outputs[] = {"-o", "-MF", "-MT", "-MQ", NULL};
+
 static int names_output(enum family family, const char *word)
 {
-	static const char *const names[] = {"-o", "-MF", "-MT", "-MQ", NULL};
-	return family == READER && is_among(word, names);
+	return family == READER && is_among(word, outputs);
 }
 
 static enum memo_why add_words(struct memo_question *q, struct sha256 *sum, enum family family)
@@ -438,7 +452,9 @@ static enum memo_why add_words(struct memo_question *q, struct sha256 *sum, enum
 		if (is_in(word, "__DATE__") || is_in(word, "__TIME__") ||
 		    is_in(word, "__TIMESTAMP__"))
 			return MEMO_CLOCK;
-		add_word(q, sum, word);
+		int is_output = begins_as(word, outputs) ||
+		                (count > 0 && is_among(q->argv[count - 1], outputs));
+		add_word(q, sum, word, is_output);
 	}
 	add_number(sum, count);
 	for (size_t i = 1; i < count && why == 0; i++)

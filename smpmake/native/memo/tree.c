@@ -1,8 +1,10 @@
 #include "tree.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/kernel.h"
 #include "base/util.h"
@@ -20,6 +22,14 @@ static int is_letter(char c)
 int memo_is_plain(char c)
 {
 	return is_letter(c) || (c != '\0' && strchr("/_.+-@~,=", c) != NULL);
+}
+
+int memo_is_plain_place(const struct memo_place *place)
+{
+	for (size_t i = 0; i < place->top; i++)
+		if (!memo_is_plain(place->folder[i]))
+			return 0;
+	return 1;
 }
 
 static void find_mark(struct memo_tree *tree)
@@ -45,6 +55,7 @@ int memo_find_tree(struct memo_tree *tree, const char *top)
 	size_t size = top != NULL ? strlen(top) : 0;
 	long length = kernel(SYS_getcwd, tree->folder, sizeof tree->folder);
 	tree->top = tree->plain = tree->mark = tree->length = tree->named_count = 0;
+	tree->is_in_words = 0;
 	if (length <= 0 || *tree->folder != '/')
 		return -1;
 	int is_within = size > 1 && *top == '/' && strncmp(tree->folder, top, size) == 0 &&
@@ -125,12 +136,22 @@ int memo_is_above(const struct memo_tree *tree, const char *name)
 	return depth < 0;
 }
 
+static int is_at_or_below(const char *name, const char *path, size_t size)
+{
+	return strncmp(name, path, size) == 0 && (name[size] == '/' || name[size] == '\0');
+}
+
 int memo_is_told_of(const struct memo_tree *tree, const char *name)
 {
 	for (size_t i = 0; i < tree->named_count; i++) {
 		const char *path = tree->named[i], *slash = strrchr(path + tree->top, '/');
-		size_t size = slash != NULL ? (size_t)(slash - path) : tree->top;
-		if (strncmp(name, path, size) == 0 && (name[size] == '/' || name[size] == '\0'))
+		size_t all = strlen(path),
+		       size = slash != NULL ? (size_t)(slash - path) : tree->top;
+		struct stat info;
+		if (is_at_or_below(name, path, all) ||
+		    (is_at_or_below(name, path, size) &&
+		     (kernel(SYS_newfstatat, AT_FDCWD, path, &info, 0) != 0 ||
+		      !S_ISDIR(info.st_mode))))
 			return 1;
 	}
 	return 0;

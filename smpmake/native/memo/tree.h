@@ -16,7 +16,8 @@ struct memo_tree {
 	size_t top;            /* bytes of that: the top's name; 0 for one that nobody can search */
 	size_t plain;          /* bytes of the top's name that each compiler writes as they are */
 	size_t mark, length;   /* letters and digits of those, which are searched first */
-	const char *named[MEMO_NAMED_PATHS]; /* what words name in the tree, absolutely */
+	int is_in_words;       /* words name what is in the tree, absolutely */
+	const char *named[MEMO_NAMED_PATHS]; /* and lead to this; not what is made */
 	size_t named_count;
 };
 
@@ -39,11 +40,13 @@ const char *memo_top_in(const struct memo_tree *tree, const char *bytes, size_t 
 /* Whether a name that is relative, or one in the tree, leads above the top. */
 int memo_is_above(const struct memo_tree *tree, const char *name);
 
-/* Whether words have led to a name in the tree: it is beside or below what they name. */
+/* Whether words have led to a name in the tree: it is below a folder that they name, or beside a
+ * file. */
 int memo_is_told_of(const struct memo_tree *tree, const char *name);
 
 /* What compilers, assemblers and make write as it is. */
 int memo_is_plain(char c);
+int memo_is_plain_place(const struct memo_place *place);
 
 /* A name as it is in another tree: in new memory, or the same where it is not in the tree. */
 const char *memo_moved(const char *name, const struct memo_place *from,

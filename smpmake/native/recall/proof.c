@@ -4,23 +4,52 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/util.h"
 
-/* The command's words without what it makes and what it writes besides, as one that only
- * preprocesses; NULL where that is not known. */
-static char **words_of(char *const *argv)
+static int begins_as(const char *word, const char *const *names)
 {
+	while (*names != NULL && strncmp(word, *names, strlen(*names)) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* Whether a word lets the preprocessor alone show the text that the compiler reads, and write
+ * nothing else. */
+static int is_of_text(const char *word)
+{
+	/* clang-format off */
+	static const char *const known[] = {
+	    "-f", "-g", "-I", "-D", "-U", "-O", "-W", "-w", "-m", "-x", "-l", "-L", "-B", "-std=",
+	    "-pipe", "-pthread", "-nostd", "-ansi", "-pedantic", "-isystem", "-iquote", "-include",
+	    "-idirafter", "-imacros", "-target", "-shared", "-static", NULL};
+	/* They matter to -E alone, or have a file written. */
+	static const char *const other[] = {
+	    "-fdirectives", "-frewrite", "-fkeep-", "-fpreprocessed", "-fdump", "-fdiagnostics-format",
+	    "-fdiagnostics-add", "-fdiagnostics-set", "-Wp,", NULL};
+	/* clang-format on */
+	return *word != '-' || (begins_as(word, known) && !begins_as(word, other));
+}
+
+/* The compiler's words without what it makes and what it writes besides, as one that only
+ * preprocesses; NULL where that is not known.  To other tools -E means something else. */
+static char **words_of(const struct memo_question *q)
+{
+	static const char *const compilers[] = {COMPILERS, NULL};
 	static const char *const alone[] = {"-c", "-S", "-MD", "-MMD", "-MP", NULL};
 	static const char *const valued[] = {"-o", "-MF", "-MT", "-MQ", NULL};
+	const char *slash = strrchr(q->program, '/');
 	size_t count = 0, kept = 0;
-	while (argv[count] != NULL)
+	if (!is_one_of(slash != NULL ? slash + 1 : q->program, compilers))
+		return NULL;
+	while (q->argv[count] != NULL)
 		count++;
 	char **words = must_alloc((count + 2) * sizeof *words);
 	for (size_t i = 0; i < count; i++) {
-		const char *word = argv[i];
+		const char *word = q->argv[i];
 		size_t k = 0;
 		while (alone[k] != NULL && strcmp(word, alone[k]) != 0)
 			k++;
@@ -32,11 +61,9 @@ static char **words_of(char *const *argv)
 			i += word[strlen(valued[k])] == '\0';
 			continue;
 		}
-		if (strncmp(word, "-M", 2) == 0 || strncmp(word, "-Wp,", 4) == 0 ||
-		    strncmp(word, "-X", 2) == 0 || strncmp(word, "-cc1", 4) == 0 ||
-		    strncmp(word, "-d", 2) == 0 || strncmp(word, "--", 2) == 0)
+		if (i > 0 && !is_of_text(word))
 			return NULL;
-		words[kept++] = argv[i];
+		words[kept++] = q->argv[i];
 	}
 	words[kept++] = (char *)(uintptr_t)"-E";
 	words[kept] = NULL;
@@ -46,7 +73,7 @@ static char **words_of(char *const *argv)
 /* What the program prints, or NULL where it fails. */
 static char *text_of(const char *program, char **words, char *const *env, size_t *size)
 {
-	int out = memfd_create("text", MFD_CLOEXEC), status = -1;
+	int out = (int)syscall(SYS_memfd_create, "text", 1u), status = -1; /* closed on exec */
 	pid_t child = out >= 0 ? fork() : -1;
 	if (child == 0) {
 		int nothing = open("/dev/null", O_RDWR);
@@ -71,9 +98,9 @@ static char *text_of(const char *program, char **words, char *const *env, size_t
 
 static int is_told(const struct memo_question *q, const char *line, size_t size)
 {
-	/* clang tells by the last where a lambda stands. */
+	/* clang tells by the last two where a lambda stands. */
 	static const char *const words[] = {"__builtin_FILE", "source_location", "_FILE__",
-	                                    "__PRETTY_FUNCTION__"};
+	                                    "PRETTY_FUNCTION", "FUNCSIG"};
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (memmem(line, size, words[i], strlen(words[i])) != NULL)
 			return 1;
@@ -83,7 +110,7 @@ static int is_told(const struct memo_question *q, const char *line, size_t size)
 int is_proved(const struct memo_question *q)
 {
 	size_t size = 0;
-	char **words = words_of(q->argv);
+	char **words = words_of(q);
 	const char *text = words != NULL ? text_of(q->program, words, q->env, &size) : NULL;
 	const char *end = text + size;
 	if (text == NULL || memchr(text, '\0', size) != NULL)

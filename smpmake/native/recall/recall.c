@@ -138,7 +138,9 @@ static int write_outputs(const struct memo_question *q, const struct memo_entry 
 static int give(const struct memo_question *q, const struct memo_entry *entry, int is_job)
 {
 	const struct memo_blob *out = memo_texts(entry), *err = MEMO_NEXT(out);
-	const char *said = memo_bytes(&q->memo, out), *complained = memo_bytes(&q->memo, err);
+	size_t said_size, complained_size;
+	const char *said = memo_said(&q->memo, entry, out, &said_size);
+	const char *complained = memo_said(&q->memo, entry, err, &complained_size);
 	if (said == NULL || complained == NULL)
 		return -1;
 	open_inputs(q, entry);
@@ -146,9 +148,9 @@ static int give(const struct memo_question *q, const struct memo_entry *entry, i
 		return -1;
 	if (!is_job && entry->outputs > 0)
 		memo_pass_tick(memo_clock());
-	if (memo_tell_last(q, entry, said, out->bytes) != 0)
+	if (memo_tell_last(q, entry, said, said_size) != 0)
 		return -1;
-	write_all(2, complained, err->bytes);
+	write_all(2, complained, complained_size);
 	return entry->status;
 }
 

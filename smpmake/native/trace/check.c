@@ -21,12 +21,15 @@ static char *without_names(const char *text, size_t size)
 	return copy;
 }
 
-static int is_same_text(const struct memo *memo, const struct memo_blob *a,
+static int is_same_text(const struct memo *memo, const struct memo_entry *known,
+                        const struct memo_blob *a, const struct memo_entry *fresh,
                         const struct memo_blob *b)
 {
-	const char *one = memo_bytes(memo, a), *other = memo_bytes(memo, b);
-	return one != NULL && other != NULL && a->bytes == b->bytes &&
-	       memcmp(without_names(one, a->bytes), without_names(other, b->bytes), a->bytes) == 0;
+	size_t size, other_size;
+	const char *one = memo_said(memo, known, a, &size);
+	const char *other = memo_said(memo, fresh, b, &other_size);
+	return one != NULL && other != NULL && size == other_size &&
+	       memcmp(without_names(one, size), without_names(other, size), size) == 0;
 }
 
 static int is_same_output(const struct memo *memo, const struct memo_entry *known,
@@ -62,9 +65,10 @@ static const char *first_difference(const struct memo *memo, const struct memo_e
 	}
 	*what = "";
 	const struct memo_blob *out = (const void *)a, *other = (const void *)b;
-	if (!is_same_text(memo, out, other))
+	if (!is_same_text(memo, known, out, fresh, other))
 		return "its standard output";
-	return is_same_text(memo, MEMO_NEXT(out), MEMO_NEXT(other)) ? NULL : "its messages";
+	return is_same_text(memo, known, MEMO_NEXT(out), fresh, MEMO_NEXT(other)) ? NULL
+	                                                                          : "its messages";
 }
 
 /* An input of one that the other does not have: what explains a difference, if anything does. */

@@ -5,6 +5,7 @@
 
 #include "memo/debug_names.h"
 #include "memo/deps.h"
+#include "memo/messages.h"
 #include "memo/other_tree.h"
 
 int has_digits(const struct trace *trace, const char *bytes, size_t size)
@@ -77,11 +78,16 @@ static int is_dated(const char *bytes, size_t size)
 	return 0;
 }
 
-/* Whether dependency files are the compiler's own: assemblers and linkers break lines elsewhere. */
+/* Whether dependency files are the compiler's own: assemblers and linkers break lines elsewhere.
+ * A target with a blank is one word to the compiler, and two to who reads it. */
 static int is_compilers(const struct memo_question *q)
 {
-	int is = 0;
+	int is = 0, is_target = 0;
 	for (char *const *word = q->argv; *word != NULL; word++) {
+		int begins = strncmp(*word, "-MT", 3) == 0 || strncmp(*word, "-MQ", 3) == 0;
+		if ((is_target || begins) && strpbrk(*word, " \t\n:") != NULL)
+			return 0;
+		is_target = begins && (*word)[3] == '\0';
 		is |= strncmp(*word, "-MD", 3) == 0 || strncmp(*word, "-MMD", 4) == 0;
 		if (strstr(*word, "--MD") != NULL || strstr(*word, "dependency-file") != NULL)
 			return 0;
@@ -109,12 +115,43 @@ int names_tree(const struct memo_question *q, const char *bytes, size_t size)
 	return may_be > 0 ? 1 : -1;
 }
 
+/* Whether what it prints are messages and nothing else, in lines whose ends no length decides. */
+static int are_messages(const struct memo_question *q)
+{
+	static const char *const beside[] = {"-MD", "-MMD", "-MF", "-MT", "-MQ", "-MP", NULL};
+	int is_made = 0;
+	for (char *const *word = q->argv + 1; *q->argv != NULL && *word != NULL; word++) {
+		size_t i = 0;
+		while (beside[i] != NULL && strncmp(*word, beside[i], strlen(beside[i])) != 0)
+			i++;
+		if ((strncmp(*word, "-M", 2) == 0 && beside[i] == NULL) ||
+		    strncmp(*word, "-E", 2) == 0 || strstr(*word, "-message-length") != NULL ||
+		    (strstr(*word, "-diagnostics-") != NULL && strstr(*word, "-color") == NULL))
+			return 0;
+		is_made |= strcmp(*word, "-c") == 0;
+	}
+	return is_made && q->terminals == 0 && q->tree.is_in_words;
+}
+
+int says_tree(const struct memo_question *q, const char *text, size_t size)
+{
+	const struct memo_place here = {q->tree.folder, q->tree.top}, nowhere = {"-", 1};
+	size_t rest = size;
+	if (!memo_names_top(&q->tree, text, size))
+		return 0;
+	const char *other =
+	    are_messages(q) ? memo_renamed_messages(text, &rest, &here, &nowhere) : NULL;
+	return other != NULL && !memo_names_top(&q->tree, other, rest) ? 1 : -1;
+}
+
 enum memo_why why_of_content(const struct trace *trace, const char *bytes, size_t size)
 {
 	if (memo_is_compiled(bytes, size)) /* it knows its process, or its sources' times */
 		return MEMO_WORDS;
-	if (size > 0 && memmem(bytes, size, "__omp_offloading_", 17) != NULL)
-		return MEMO_WORDS; /* clang puts the number of the source's file in names */
+	/* Into these names clang puts the number of the source's file. */
+	if (size > 0 && (memmem(bytes, size, "__omp_offloading_", 17) != NULL ||
+	                 memmem(bytes, size, "_decl_tgt_ref_ptr", 17) != NULL))
+		return MEMO_WORDS;
 	if (is_dated(bytes, size) || is_dated_archive(bytes, size))
 		return MEMO_CLOCK;
 	return has_digits(trace, bytes, size) ? MEMO_RANDOM : 0;

@@ -14,5 +14,6 @@ enum memo_why why_of_content(const struct trace *trace, const char *bytes, size_
 /* Whether it names the tree in which it was made; 0 where it would be the same in another, 1 where
  * it can be made for another, or else -1. */
 int names_tree(const struct memo_question *q, const char *bytes, size_t size);
+int says_tree(const struct memo_question *q, const char *text, size_t size); /* what it printed */
 
 #endif

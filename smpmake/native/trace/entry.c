@@ -441,17 +441,19 @@ static int is_of_any_tree(const struct trace *trace, const struct memo_entry *en
 	return !trace->is_bound && !(trace->has & MEMO_HAS_TOP) && !is_chosen_by_length(trace);
 }
 
-/* What the result is remembered for: other trees only get what names this one in nothing. */
+/* What the result is remembered for: other trees only get what names this one in nothing, or where
+ * its name can be another; `says`: in messages. */
 static int scope_of(struct trace *trace, const struct memo_entry *entry,
-                    const struct result *result)
+                    const struct result *result, int *says)
 {
-	const struct memo_tree *tree = &trace->question->tree;
 	int is_unseen = trace->has_unseen || trace->silent_count > 0;
-	int is_said = memo_names_top(tree, result->out, result->out_size) ||
-	              memo_names_top(tree, result->err, result->err_size);
+	int out = says_tree(trace->question, result->out, result->out_size);
+	int err = says_tree(trace->question, result->err, result->err_size);
+	int is_said = out < 0 || err < 0;
 	int is_here =
 	    !is_of_any_tree(trace, entry) || (is_unseen && trace->question->is_told) || is_said;
 	trace->is_named |= is_said && !trace->is_bound;
+	*says = out > 0 || err > 0;
 	return (is_here ? MEMO_ONLY_HERE : 0) | (is_unseen ? MEMO_ALL_VARIABLES : 0);
 }
 
@@ -701,14 +703,17 @@ enum memo_why memo_keep_result(struct trace *trace, const struct result *result,
 	entry->status = WEXITSTATUS(result->status);
 	entry->cpu_us = result->cpu_us;
 	memcpy(entry->boot, q->memo.boot, sizeof entry->boot);
-	q->scope = scope_of(trace, entry, result);
+	int says;
+	q->scope = scope_of(trace, entry, result, &says);
 	if (trace->is_named && !q->is_bound)
 		memo_is_tagged(q, "/s/bound", 1);
 	if (!(q->scope & MEMO_ONLY_HERE)) {
 		struct memo_fact *here = (void *)(entry + 1);
 		here->more = q->tree.top;
-		if (q->tree.named_count > 0)
+		if (q->tree.is_in_words)
 			here->flags |= MEMO_UNPROVED;
+		if (says)
+			here->flags |= MEMO_IS_SAID;
 	}
 	entry->check = memo_check_of(entry);
 	/* What would not be understood later is not written. */
