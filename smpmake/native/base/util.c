@@ -158,6 +158,20 @@ int64_t clock_ns(int clock)
 	return NS_OF(now);
 }
 
+int is_among(const char *word, const char *const *names)
+{
+	while (*names != NULL && strcmp(*names, word) != 0)
+		names++;
+	return *names != NULL;
+}
+
+int begins_as(const char *word, const char *const *names)
+{
+	while (*names != NULL && strncmp(word, *names, strlen(*names)) != 0)
+		names++;
+	return *names != NULL;
+}
+
 int is_one_of(const char *tool, const char *const *names)
 {
 	size_t size = strlen(tool), end = size;

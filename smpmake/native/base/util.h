@@ -36,6 +36,10 @@ int tell_cannot_run(const char *name, const char *program);
 /* Ends this process as one that wait(2) has told of has ended, by the same signal if it was one. */
 _Noreturn void end_as(int status);
 
+/* Whether a word is one of some, NULL-ended, or begins as one of them. */
+int is_among(const char *word, const char *const *names);
+int begins_as(const char *word, const char *const *names);
+
 /* Whether a tool is one of some, NULL-ended, whatever machine and version it is for:
  * x86_64-linux-gnu-gcc-12 is gcc. */
 int is_one_of(const char *tool, const char *const *names);

@@ -127,20 +127,6 @@ static int is_in(const char *text, const char *part)
 	return 0;
 }
 
-static int is_among(const char *text, const char *const *names)
-{
-	while (*names != NULL && strcmp(*names, text) != 0)
-		names++;
-	return *names != NULL;
-}
-
-static int begins_as(const char *text, const char *const *names)
-{
-	while (*names != NULL && !starts(text, *names))
-		names++;
-	return *names != NULL;
-}
-
 /* ------------------------------------------------------------------ the program */
 
 enum family { NO_FAMILY, READER, ARCHIVER, INDEXER, CHANGER };

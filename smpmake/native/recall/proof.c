@@ -10,13 +10,6 @@
 
 #include "base/util.h"
 
-static int begins_as(const char *word, const char *const *names)
-{
-	while (*names != NULL && strncmp(word, *names, strlen(*names)) != 0)
-		names++;
-	return *names != NULL;
-}
-
 /* Whether a word lets the preprocessor alone show the text that the compiler reads, and write
  * nothing else. */
 static int is_of_text(const char *word)
@@ -51,11 +44,9 @@ static char **words_of(const struct memo_question *q)
 	for (size_t i = 0; i < count; i++) {
 		const char *word = q->argv[i];
 		size_t k = 0;
-		while (alone[k] != NULL && strcmp(word, alone[k]) != 0)
-			k++;
-		if (alone[k] != NULL)
+		if (is_among(word, alone))
 			continue;
-		for (k = 0; valued[k] != NULL && strncmp(word, valued[k], strlen(valued[k])) != 0;)
+		while (valued[k] != NULL && strncmp(word, valued[k], strlen(valued[k])) != 0)
 			k++;
 		if (valued[k] != NULL) {
 			i += word[strlen(valued[k])] == '\0';

@@ -35,20 +35,6 @@ const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-int is_among(const char *word, const char *const *names)
-{
-	while (*names != NULL && strcmp(*names, word) != 0)
-		names++;
-	return *names != NULL;
-}
-
-static int begins_with(const char *word, const char *const *starts)
-{
-	while (*starts != NULL && strncmp(word, *starts, strlen(*starts)) != 0)
-		starts++;
-	return *starts != NULL;
-}
-
 int compiler_begins(const char *line)
 {
 	char word[NAME_MAX + 1];
@@ -75,7 +61,7 @@ static int is_check(int argc, char *const *argv)
 	for (int i = 1; i < argc; i++) {
 		const char *word = argv[i] + (argv[i][0] == '@'); /* a response file's name */
 		const char *name = base_name(word);
-		if ((*word != '-' && begins_with(name, checks)) || is_guess(word, name))
+		if ((*word != '-' && begins_as(name, checks)) || is_guess(word, name))
 			return 1;
 	}
 	return 0;
@@ -114,9 +100,9 @@ static enum unasked compiles(int argc, char *const *argv)
 		const char *word = argv[i];
 		if (*word == '@') /* more words are in there */
 			return ASKED;
-		works |= *word != '-' || word[1] == '\0' || begins_with(word, links);
+		works |= *word != '-' || word[1] == '\0' || begins_as(word, links);
 		expands |= strcmp(word, "-E") == 0;
-		makes |= begins_with(word, writes);
+		makes |= begins_as(word, writes);
 		i += is_among(word, valued);
 	}
 	if (!works)

@@ -27,7 +27,6 @@ int take_place(const char *board);
 /* Whether the first word of a shell's line is a compiler's name. */
 int compiler_begins(const char *line);
 
-int is_among(const char *word, const char *const *names);
 const char *base_name(const char *path);
 
 #endif
