@@ -172,6 +172,17 @@ int begins_as(const char *word, const char *const *names)
 	return *names != NULL;
 }
 
+int ends_in(const char *word, const char *end)
+{
+	size_t size = strlen(word), length = strlen(end);
+	return size >= length && strcmp(word + size - length, end) == 0;
+}
+
+int is_elf(const char *bytes, size_t size)
+{
+	return size >= 4 && memcmp(bytes, "\177ELF", 4) == 0;
+}
+
 int is_one_of(const char *tool, const char *const *names)
 {
 	size_t size = strlen(tool), end = size;

@@ -36,9 +36,13 @@ int tell_cannot_run(const char *name, const char *program);
 /* Ends this process as one that wait(2) has told of has ended, by the same signal if it was one. */
 _Noreturn void end_as(int status);
 
-/* Whether a word is one of some, NULL-ended, or begins as one of them. */
+/* Whether a word is one of some, NULL-ended, or begins as one of them; or ends so. */
 int is_among(const char *word, const char *const *names);
 int begins_as(const char *word, const char *const *names);
+int ends_in(const char *word, const char *end);
+
+/* Whether bytes are a program's, a library's or an object's. */
+int is_elf(const char *bytes, size_t size);
 
 /* Whether a tool is one of some, NULL-ended, whatever machine and version it is for:
  * x86_64-linux-gnu-gcc-12 is gcc. */

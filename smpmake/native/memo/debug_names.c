@@ -339,13 +339,12 @@ static int is_zero(const char *bytes, uint64_t size)
 }
 
 /* Each section lies as close behind the one before as it may, and the table of all at the end; none
- * is aligned to more than `most` (newer binutils: 8).  `fresh`: where they are to be.  The size of
- * all, or 0 where the object is laid out otherwise. */
-static uint64_t lay_out(const struct object *object, uint64_t most, Elf64_Shdr *fresh,
-                        uint64_t *table)
+ * is aligned to more than `most` (newer binutils: 8).  `order`: theirs in the file; `fresh`: where
+ * they are to be.  The size of all, or 0 where the object is laid out otherwise. */
+static uint64_t lay_out(const struct object *object, const size_t *order, uint64_t most,
+                        Elf64_Shdr *fresh, uint64_t *table)
 {
 	memcpy(fresh, object->sections, object->count * sizeof *fresh);
-	const size_t *order = order_of_sections(object);
 	uint64_t at = sizeof object->head, to = at;
 	for (size_t i = 0; i + 1 < object->count; i++) {
 		const Elf64_Shdr *section = &object->sections[order[i]];
@@ -399,8 +398,9 @@ static char *write_object(struct object *object, size_t *size)
 	const size_t headers = object->count * sizeof(Elf64_Shdr);
 	Elf64_Shdr *fresh = must_alloc(headers), *other = must_alloc(headers);
 	uint64_t table = 0, other_table = 0;
-	uint64_t all = lay_out(object, ALIGNED, fresh, &table);
-	uint64_t other_all = lay_out(object, sizeof(uint64_t), other, &other_table);
+	const size_t *order = order_of_sections(object);
+	uint64_t all = lay_out(object, order, ALIGNED, fresh, &table);
+	uint64_t other_all = lay_out(object, order, sizeof(uint64_t), other, &other_table);
 	if (all == 0 && other_all == 0)
 		return NULL;
 	/* Where both were possible then, and are not one now, nobody knows which it is. */

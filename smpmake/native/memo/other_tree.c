@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/kernel.h"
+#include "base/util.h"
 #include "debug_names.h"
 #include "deps.h"
 #include "messages.h"
@@ -33,16 +34,15 @@ const char *memo_placed(const struct memo_tree *tree, const struct memo_fact *or
 	return room;
 }
 
-/* Whether an entry may be of another tree, and is: both places. */
-static int is_elsewhere(const struct memo *memo, const struct memo_entry *entry,
-                        struct memo_place *then, struct memo_place *now)
+int memo_is_elsewhere(const struct memo *memo, const struct memo_entry *entry,
+                      struct memo_place *then, struct memo_place *now)
 {
 	const struct memo_fact *origin = memo_origin(entry);
 	if (origin == NULL)
 		return 0;
 	*then = (struct memo_place){(const char *)(origin + 1), origin->more};
 	*now = (struct memo_place){memo->tree->folder, memo->tree->top};
-	return strcmp(then->folder, now->folder) != 0 || then->top != now->top;
+	return strcmp(then->folder, now->folder) != 0; /* another top is another question */
 }
 
 const char *memo_said(const struct memo *memo, const struct memo_entry *entry,
@@ -51,7 +51,7 @@ const char *memo_said(const struct memo *memo, const struct memo_entry *entry,
 	struct memo_place then, now;
 	const char *text = memo_bytes(memo, blob);
 	*size = blob->bytes;
-	if (text == NULL || !is_elsewhere(memo, entry, &then, &now) ||
+	if (text == NULL || !memo_is_elsewhere(memo, entry, &then, &now) ||
 	    !(memo_origin(entry)->flags & MEMO_IS_SAID))
 		return text;
 	return memo_renamed_messages(text, size, &then, &now);
@@ -65,9 +65,9 @@ const char *memo_output_bytes(const struct memo *memo, const struct memo_entry *
 	const char *bytes = memo_bytes(memo, blob);
 	*size = blob->bytes;
 	if (bytes == NULL || !(output->flags & MEMO_NAMES_TREE) ||
-	    !is_elsewhere(memo, entry, &then, &now))
+	    !memo_is_elsewhere(memo, entry, &then, &now))
 		return bytes;
-	if (*size < 4 || memcmp(bytes, "\177ELF", 4) != 0)
+	if (!is_elf(bytes, *size))
 		return memo_renamed_deps(bytes, size, &then, &now);
 	return memo_believes_maker(memo, bytes, *size) ? memo_renamed(bytes, size, &then, &now)
 	                                               : NULL;
@@ -84,7 +84,7 @@ int memo_wants_proof(const struct memo_question *q, const struct memo_entry *ent
 	struct memo_place then, now;
 	uint64_t proved = 0;
 	int64_t at;
-	if (!is_elsewhere(&q->memo, entry, &then, &now) ||
+	if (!memo_is_elsewhere(&q->memo, entry, &then, &now) ||
 	    !(memo_origin(entry)->flags & MEMO_UNPROVED))
 		return 0;
 	int fd = open_proofs(&q->memo, entry->check, &at);

@@ -7,6 +7,9 @@
 
 /* Of an entry that may come from another tree: where it was made, or NULL. */
 const struct memo_fact *memo_origin(const struct memo_entry *entry);
+/* Whether it does, and this is another tree: both folders. */
+int memo_is_elsewhere(const struct memo *memo, const struct memo_entry *entry,
+                      struct memo_place *then, struct memo_place *now);
 /* What has a path in that tree: the path in this one, in `room`; any other as it is. */
 const char *memo_placed(const struct memo_tree *tree, const struct memo_fact *origin,
                         const char *path, char room[PATH_MAX]);

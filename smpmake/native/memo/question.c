@@ -203,12 +203,6 @@ static enum memo_why add_program(struct memo_question *q, struct sha256 *sum, en
 
 /* ------------------------------------------------------------------ the words */
 
-static int ends_in(const char *word, const char *end)
-{
-	size_t size = strlen(word), length = strlen(end);
-	return size >= length && strcmp(word + size - length, end) == 0;
-}
-
 /* What depends on more than files and words, or writes down what no second run would. */
 static int is_unanswerable(const char *word)
 {

@@ -136,24 +136,25 @@ int memo_is_above(const struct memo_tree *tree, const char *name)
 	return depth < 0;
 }
 
-static int is_at_or_below(const char *name, const char *path, size_t size)
+void memo_find_told(struct memo_tree *tree)
 {
-	return strncmp(name, path, size) == 0 && (name[size] == '/' || name[size] == '\0');
+	for (size_t i = 0; i < tree->named_count; i++) {
+		const char *path = tree->named[i], *slash = strrchr(path + tree->top, '/');
+		struct stat info;
+		int is_folder =
+		    kernel(SYS_newfstatat, AT_FDCWD, path, &info, 0) == 0 && S_ISDIR(info.st_mode);
+		tree->told[i] = is_folder       ? strlen(path)
+		                : slash != NULL ? (size_t)(slash - path)
+		                                : tree->top;
+	}
 }
 
 int memo_is_told_of(const struct memo_tree *tree, const char *name)
 {
-	for (size_t i = 0; i < tree->named_count; i++) {
-		const char *path = tree->named[i], *slash = strrchr(path + tree->top, '/');
-		size_t all = strlen(path),
-		       size = slash != NULL ? (size_t)(slash - path) : tree->top;
-		struct stat info;
-		if (is_at_or_below(name, path, all) ||
-		    (is_at_or_below(name, path, size) &&
-		     (kernel(SYS_newfstatat, AT_FDCWD, path, &info, 0) != 0 ||
-		      !S_ISDIR(info.st_mode))))
+	for (size_t i = 0; i < tree->named_count; i++)
+		if (strncmp(name, tree->named[i], tree->told[i]) == 0 &&
+		    (name[tree->told[i]] == '/' || name[tree->told[i]] == '\0'))
 			return 1;
-	}
 	return 0;
 }
 
@@ -169,11 +170,6 @@ const char *memo_moved(const char *name, const struct memo_place *from, const st
 }
 
 /* ------------------------------------------------------------------ what hides names */
-
-static int begins(const char *bytes, size_t size, const char *magic, size_t length)
-{
-	return size >= length && memcmp(bytes, magic, length) == 0;
-}
 
 /* Sections that are compressed, or hold another representation of the program. */
 static int has_hidden_sections(const char *bytes, size_t size)
@@ -200,8 +196,9 @@ static int has_hidden_sections(const char *bytes, size_t size)
 
 int memo_may_hide_names(const char *bytes, size_t size)
 {
-	if (begins(bytes, size, "\177ELF", 4))
+	if (is_elf(bytes, size))
 		return has_hidden_sections(bytes, size);
 	/* What is in an archive its members had. */
-	return !begins(bytes, size, "!<arch>\n", 8) && memchr(bytes, '\0', size) != NULL;
+	return (size < 8 || memcmp(bytes, "!<arch>\n", 8) != 0) &&
+	       memchr(bytes, '\0', size) != NULL;
 }

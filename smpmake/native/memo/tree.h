@@ -18,6 +18,7 @@ struct memo_tree {
 	size_t mark, length;   /* letters and digits of those, which are searched first */
 	int is_in_words;       /* words name what is in the tree, absolutely */
 	const char *named[MEMO_NAMED_PATHS]; /* and lead to this; not what is made */
+	size_t told[MEMO_NAMED_PATHS]; /* bytes of each: the folder in which names are expected */
 	size_t named_count;
 };
 
@@ -43,6 +44,7 @@ int memo_is_above(const struct memo_tree *tree, const char *name);
 /* Whether words have led to a name in the tree: it is below a folder that they name, or beside a
  * file. */
 int memo_is_told_of(const struct memo_tree *tree, const char *name);
+void memo_find_told(struct memo_tree *tree); /* before that, and before the command runs */
 
 /* What compilers, assemblers and make write as it is. */
 int memo_is_plain(char c);

@@ -124,9 +124,8 @@ static int is_same_content(const struct memo_question *q, const struct memo_entr
 	struct memo_stamp stamp;
 	unsigned char hash[SHA256_SIZE];
 	uint32_t has;
-	const struct memo_fact *origin = memo_origin(entry);
-	int is_elsewhere =
-	    origin != NULL && strcmp((const char *)(origin + 1), q->tree.folder) != 0;
+	struct memo_place then, now;
+	int is_elsewhere = memo_is_elsewhere(&q->memo, entry, &then, &now);
 	memo_stamp_of(info, &stamp);
 	if (info->st_mode != fact->mode || stamp.size != fact->stamp.size)
 		return 0;

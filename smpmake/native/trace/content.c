@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "memo/debug_names.h"
 #include "memo/deps.h"
 #include "memo/messages.h"
@@ -62,10 +63,10 @@ static int is_dated(const char *bytes, size_t size)
 		return 0;
 	if (memcmp(bytes, "MZ", 2) == 0)
 		return 1;
-	int is_elf = memcmp(bytes, "\177ELF", 4) == 0;
-	if ((!is_elf || bytes[16] == 1) && memmem(bytes, size, "__clangast", 10) != NULL)
+	int is_object = is_elf(bytes, size);
+	if ((!is_object || bytes[16] == 1) && memmem(bytes, size, "__clangast", 10) != NULL)
 		return 1;
-	if (is_elf)
+	if (is_object)
 		return 0;
 	if (memcmp(bytes, "\xcf\xfa\xed\xfe", 4) == 0 || memcmp(bytes, "\xce\xfa\xed\xfe", 4) == 0)
 		return number_at(bytes, 12) != 1; /* linked */
@@ -103,7 +104,7 @@ int names_tree(const struct memo_question *q, const char *bytes, size_t size)
 		return 0;
 	const struct memo_place here = {q->tree.folder, q->tree.top}, nowhere = {"-", 1};
 	size_t rest = size;
-	if (size < 4 || memcmp(bytes, "\177ELF", 4) != 0) {
+	if (!is_elf(bytes, size)) {
 		if (!is_compilers(q))
 			return -1;
 		const char *text = memo_renamed_deps(bytes, &rest, &here, &nowhere);
@@ -121,10 +122,7 @@ static int are_messages(const struct memo_question *q)
 	static const char *const beside[] = {"-MD", "-MMD", "-MF", "-MT", "-MQ", "-MP", NULL};
 	int is_made = 0;
 	for (char *const *word = q->argv + 1; *q->argv != NULL && *word != NULL; word++) {
-		size_t i = 0;
-		while (beside[i] != NULL && strncmp(*word, beside[i], strlen(beside[i])) != 0)
-			i++;
-		if ((strncmp(*word, "-M", 2) == 0 && beside[i] == NULL) ||
+		if ((strncmp(*word, "-M", 2) == 0 && !begins_as(*word, beside)) ||
 		    strncmp(*word, "-E", 2) == 0 || strstr(*word, "-message-length") != NULL ||
 		    (strstr(*word, "-diagnostics-") != NULL && strstr(*word, "-color") == NULL))
 			return 0;

@@ -65,12 +65,6 @@ static int may_last(const struct trace *trace, const struct result *result)
 	       !tells_of_state(result->err, result->err_size);
 }
 
-static int ends_in(const char *text, const char *end)
-{
-	size_t size = strlen(text), length = strlen(end);
-	return size >= length && strcmp(text + size - length, end) == 0;
-}
-
 /* Names that nobody can foretell begin so: what was looked for beside a temporary file. */
 static int is_of_temporary(const struct trace *trace, const char *path)
 {
@@ -488,7 +482,7 @@ static enum memo_why put_locations(struct making *making, struct trace *trace, u
  * cc1 writes over an older text, and what is made by another name takes its place. */
 static int would_be_cut(const struct altered *one, const char *bytes, size_t size)
 {
-	return !one->was_there && one->is_cut && (size < 4 || memcmp(bytes, "\177ELF", 4) != 0);
+	return !one->was_there && one->is_cut && !is_elf(bytes, size);
 }
 
 /* How an output was made, and what of it was there before. */

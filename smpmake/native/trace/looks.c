@@ -33,6 +33,7 @@ void trace_begin(struct trace *trace, struct memo_question *question)
 	memset(trace, 0, sizeof *trace);
 	trace->question = question;
 	trace->is_bound = question->is_bound;
+	memo_find_told(&question->tree);
 	trace->began_ns = memo_clock();
 	if (getcwd(trace->home, sizeof trace->home - 1) == NULL)
 		trace_spoil(trace, MEMO_UNREADABLE);
