@@ -209,6 +209,18 @@ def test_variables_that_name_the_tree(two: Two, name: str) -> None:
     assert two.told.hits == before
 
 
+@pytest.mark.parametrize("below", ["", "/debian/home"])
+def test_a_home_in_the_tree(two: Two, below: str) -> None:
+    """As debhelper makes one for each build; at another place in the tree it is another."""
+    other = two.tree_of("b")
+    for tree, home, hits in ((two.first, below, 0), (other, below, 1), (other, "/home", 0)):
+        env = {"HOME": f"{tree}{home}"}
+        plain = two.made(tree, "gcc", "-g", "-c", "conftest.c", through_shims=False, env=env)
+        before = two.told.hits
+        assert two.made(tree, "gcc", "-g", "-c", "conftest.c", through_shims=True, env=env) == plain
+        assert two.told.hits == before + hits
+
+
 def test_what_a_variable_hides_from_the_search(two: Two) -> None:
     """A folder that was not there may be there now, in the first tree only."""
     other = two.tree_of("b")

@@ -555,16 +555,18 @@ int memo_first_scope(const struct memo_question *q)
 	return q->is_bound ? MEMO_ONLY_HERE : 0;
 }
 
-/* Of PWD what is below the top; NULL of any other, and of another PWD.  A program that takes it for
- * its folder asks whether it is that. */
+/* Of PWD, and of a HOME that is in the tree (debhelper makes one), what is below the top; NULL of any
+ * other.  A program that takes PWD for its folder asks whether it is that, and what one finds in HOME
+ * is looked at again. */
 static const char *below_top(const struct memo_question *q, const char *variable)
 {
-	const char *value = variable + 4, *below = value + q->tree.top;
-	return q->tree.top > 0 && starts(variable, "PWD=") &&
-	               strncmp(value, q->tree.folder, q->tree.top) == 0 &&
-	               (*below == '/' || *below == '\0')
-	           ? below
-		   : NULL;
+	const char *value = strchr(variable, '=');
+	if (value == NULL || q->tree.top == 0 ||
+	    (!starts(variable, "PWD=") && !starts(variable, "HOME=")) ||
+	    strncmp(++value, q->tree.folder, q->tree.top) != 0)
+		return NULL;
+	const char *below = value + q->tree.top;
+	return *below == '/' || *below == '\0' ? below : NULL;
 }
 
 static enum memo_why add_variables(struct memo_question *q, struct sha256 sums[MEMO_SCOPES])
@@ -604,8 +606,13 @@ static enum memo_why add_variables(struct memo_question *q, struct sha256 sums[M
 		int is_unseen = is_read_unseen(*variable, size);
 		const char *below = below_top(q, *variable);
 		memo_hash_value(*variable, (unsigned char *)one);
-		if (below != NULL)
-			memo_hash_value(below, (unsigned char *)known);
+		if (below != NULL) {
+			struct sha256 sum;
+			sha256_begin(&sum);
+			sha256_add(&sum, *variable, size + 1);
+			sha256_add(&sum, below, strlen(below));
+			sha256_end(&sum, (unsigned char *)known);
+		}
 		/* It leads to files of this tree wherever the command is. */
 		if (below == NULL && memo_top_in(&q->tree, *variable, strlen(*variable)) != NULL) {
 			q->is_bound |= is_unseen;
