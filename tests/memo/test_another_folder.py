@@ -147,6 +147,32 @@ def test_another_tree_has_what_is_its_own(two: Two, change: str) -> None:
     assert not two.gives(other, "gcc", "-g", "-I.", "-c", "conftest.c")
 
 
+def test_embedded_files_are_the_trees_own(two: Two) -> None:
+    needs.require("clang")
+    other = two.tree_of("b")
+    for tree in (two.first, other):
+        (tree / "data.bin").write_bytes(bytes(range(200)))
+        (tree / "conftest.c").write_text('char all[] = {\n#embed "data.bin"\n};\n')
+        settle(tree)
+    asked = ("clang", "-c", "conftest.c")
+    if two.made(other, *asked, through_shims=False)[0].status != 0:
+        pytest.skip("this clang has no #embed")
+    assert two.gives(two.first, *asked)
+    (other / "data.bin").write_bytes(bytes(range(201)))
+    settle(other)
+    assert not two.gives(other, *asked)
+
+
+def test_a_tree_may_be_another_users(two: Two) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may give a tree away")
+    other = two.tree_of("b")
+    for path in (other, *other.rglob("*")):
+        os.chown(path, 1, 1)
+    settle(other)
+    assert two.gives(other, "gcc", "-g", "-c", "conftest.c")
+
+
 def test_the_first_tree_may_go(two: Two) -> None:
     other = two.tree_of("b")
     two.made(two.first, "gcc", "-g", "-c", "conftest.c", through_shims=True)

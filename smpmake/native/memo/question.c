@@ -555,9 +555,9 @@ int memo_first_scope(const struct memo_question *q)
 	return q->is_bound ? MEMO_ONLY_HERE : 0;
 }
 
-/* Of PWD, and of a HOME that is in the tree (debhelper makes one), what is below the top; NULL of any
- * other.  A program that takes PWD for its folder asks whether it is that, and what one finds in HOME
- * is looked at again. */
+/* Of PWD, and of a HOME that is in the tree (debhelper makes one), what is below the top; NULL of
+ * any other.  A program that takes PWD for its folder asks whether it is that, and what one finds
+ * in HOME is looked at again. */
 static const char *below_top(const struct memo_question *q, const char *variable)
 {
 	const char *value = strchr(variable, '=');
