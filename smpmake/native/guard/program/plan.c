@@ -7,6 +7,7 @@
 #include "guard/looks.h"
 #include "guard/pages.h"
 #include "program.h"
+#include "small_work.h"
 #include "tools.h"
 
 #include <errno.h>
@@ -22,7 +23,8 @@ struct plan {
 	int dir;          /* of relative names, as for openat(2) */
 	const char *path; /* what is to be run; NULL: what is open as `dir` */
 	char **argv, **env;
-	char *at; /* where the next text goes */
+	char *at;     /* where the next text goes */
+	int is_alone; /* nobody is to hear of the program, and no library but ours is in it */
 };
 
 static size_t count_of(char *const *list)
@@ -238,6 +240,10 @@ static void plan_itself(struct plan *plan, char *const *env, int dir, const char
 		guard_note('u', AT_FDCWD, name);
 	if (guard.board->libraries != 0)
 		see_libraries(name, env);
+	const char *others = others_of(value_in(env, "LD_PRELOAD=", 11));
+	plan->is_alone = nature.takes_guard && !nature.is_script && !tool && guard_quiet() &&
+	                 guard.trace == NULL && guard.looks == NULL &&
+	                 (others == NULL || *others == '\0');
 	plan_environment(plan, env, nature, tool, NULL);
 }
 
@@ -353,6 +359,11 @@ long start_program(const struct program *program)
 	call.words[program->argv_at] = (long)plan.argv;
 	if (is_planned)
 		call.words[program->env_at] = (long)plan.env;
+	if (is_planned && program->is_exec && plan.is_alone && plan.path != NULL &&
+	    did_small_work(plan.path, plan.argv)) {
+		pages_give(memory, size); /* which may be those of a parent, who was vforked */
+		kernel(SYS_exit_group, 0);
+	}
 	struct held_at_exec *held = program->is_exec && is_known ? pages_leave(memory, size) : NULL;
 	long result = call_with(&call, is_planned ? plan.path : NULL);
 	int after = errno;

@@ -110,6 +110,7 @@ static struct nature nature_in(char *head, char *name, int dir, const char *path
 		kernel(SYS_close, file.fd);
 		if (!script)
 			break;
+		nature.is_script = 1;
 		path = name;
 		reads(dir, path);
 	}

@@ -1,0 +1,135 @@
+/* configure scripts start thousands of rm, mv and mkdir, each for some microseconds of work and
+ * half a millisecond of the loader's.  A process that is about to become one does the work and
+ * ends.  Only the usual is done here: names of files, the options of scripts, nothing to be told.
+ */
+#include "small_work.h"
+#include "base/kernel.h"
+#include "guard/hooks/intents.h"
+#include "tools.h"
+
+#include <linux/fcntl.h>
+#include <string.h>
+
+#define W_OK 2 /* <unistd.h> stays out, as in hooks.c */
+
+/* The options of a command, letters all, and its names. */
+struct words {
+	int is_forced, has_options;
+	char *const *names;
+	int count;
+};
+
+/* 0 where there is another option than `known`, or one behind a name. */
+static int read_words(char *const *argv, const char *known, struct words *words)
+{
+	*words = (struct words){.names = argv + 1};
+	for (; words->names[0] != NULL && *words->names[0] == '-'; words->names++) {
+		const char *letters = words->names[0] + 1;
+		if (*letters == '\0' || letters[strspn(letters, known)] != '\0')
+			return 0;
+		words->has_options = 1;
+		words->is_forced |= strchr(letters, 'f') != NULL;
+	}
+	while (words->names[words->count] != NULL)
+		if (*words->names[words->count++] == '-')
+			return 0;
+	return 1;
+}
+
+enum found { NOTHING, FILE_OR_LINK, FOLDER, UNUSUAL };
+
+static enum found look(const char *name, int flags, struct stat *info)
+{
+	if (kernel(SYS_newfstatat, AT_FDCWD, name, info, flags) != 0)
+		return errno == ENOENT && *name != '\0' ? NOTHING : UNUSUAL;
+	if (S_ISREG(info->st_mode) || S_ISLNK(info->st_mode))
+		return FILE_OR_LINK;
+	return S_ISDIR(info->st_mode) ? FOLDER : UNUSUAL;
+}
+
+/* Whether nobody is asked before it is removed or replaced. */
+static int is_free(const struct words *words, const char *name)
+{
+	return words->is_forced || kernel(SYS_faccessat, AT_FDCWD, name, W_OK) == 0;
+}
+
+/* -r alone asks, as no option does. */
+static int removes_names(char *const *argv)
+{
+	struct words words;
+	struct stat info;
+	if (!read_words(argv, "frR", &words) || (!words.is_forced && words.count != 1))
+		return 0;
+	for (int i = 0; i < words.count; i++) {
+		const char *name = words.names[i];
+		enum found found = look(name, AT_SYMLINK_NOFOLLOW, &info);
+		if (found == NOTHING && words.is_forced)
+			continue;
+		if (found != FILE_OR_LINK || !is_free(&words, name) ||
+		    (!goes(AT_FDCWD, name, UNDO_FILES) &&
+		     kernel(SYS_unlinkat, AT_FDCWD, name, 0) != 0))
+			return 0;
+	}
+	return 1;
+}
+
+static int is_of_folder(const char *name)
+{
+	size_t size = strlen(name);
+	return size == 0 || name[size - 1] == '/';
+}
+
+static int moves_file(char *const *argv)
+{
+	struct words words;
+	struct stat old, new;
+	if (!read_words(argv, "f", &words) || words.count != 2)
+		return 0;
+	const char *from = words.names[0], *to = words.names[1];
+	if (is_of_folder(from) || is_of_folder(to) ||
+	    look(from, AT_SYMLINK_NOFOLLOW, &old) != FILE_OR_LINK || !S_ISREG(old.st_mode))
+		return 0;
+	enum found found = look(to, AT_SYMLINK_NOFOLLOW, &new);
+	int is_another = found == FILE_OR_LINK && S_ISREG(new.st_mode) &&
+	                 (new.st_ino != old.st_ino || new.st_dev != old.st_dev);
+	if (found != NOTHING && (!is_another || !is_free(&words, to)))
+		return 0;
+	renames(AT_FDCWD, from, AT_FDCWD, to, 0);
+	return kernel(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) == 0;
+}
+
+/* -p needs no other folder than the last to be made. */
+static int makes_folders(char *const *argv)
+{
+	struct words words;
+	struct stat info;
+	if (!read_words(argv, "p", &words) || words.count != 1)
+		return 0;
+	const char *name = words.names[0];
+	enum found found = look(name, 0, &info);
+	if (found == FOLDER)
+		return words.has_options;
+	if (found != NOTHING || look(name, AT_SYMLINK_NOFOLLOW, &info) != NOTHING)
+		return 0;
+	makes_folder(AT_FDCWD, name);
+	return kernel(SYS_mkdirat, AT_FDCWD, name, 0777) == 0;
+}
+
+int did_small_work(const char *path, char *const *argv)
+{
+	static const a_name places[] = {"/usr/bin/", "/bin/", ""};
+	static const a_name removers[] = {REMOVERS, ""}, movers[] = {MOVERS, ""},
+	                    makers[] = {FOLDER_MAKERS, ""};
+	for (const a_name *place = places; **place != '\0'; place++) {
+		size_t size = strlen(*place);
+		if (strncmp(path, *place, size) != 0)
+			continue;
+		if (is_among(path + size, removers))
+			return removes_names(argv);
+		if (is_among(path + size, movers))
+			return moves_file(argv);
+		if (is_among(path + size, makers))
+			return makes_folders(argv);
+	}
+	return 0;
+}

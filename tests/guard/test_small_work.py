@@ -1,0 +1,198 @@
+"""What a process does that is about to become rm, mv or mkdir: what the tool would have done."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.support import needs
+from tests.support.space import SMPMAKE, Space
+
+#: What stands in each folder in which a command line is tried.
+NAMES = ("a", "b", "twin", "other", "readonly", "link", "lost", "into", "dir", "dir/x", "empty")
+NAMES += ("closed/x", "closed", "fifo", "none", "none/x", "a/x", "lost/", "dir/", "into/", "a/")
+NAMES += ("", ".", "..", "-x", "./-x", "dir/../a", "./a", "new", "new/", "dir/new", "ABROAD")
+NAMES += ("n" * 300, "into/y", "*", "new\nline", "loop", "loop/x")
+OPTIONS = {
+    "rm": ("", "-f", "-f", "-f", "-rf", "-r", "-fr", "-f -r", "-R", "-fv", "--", "-f --", "-d"),
+    "mv": ("", "-f", "-f", "-f", "-n", "-f -f", "-T", "-ff", "-u", "--"),
+    "mkdir": ("", "-p", "-p", "-p", "-pp", "-m 700", "-p -m 700", "-v", "--parents"),
+}
+
+
+def make(folder: Path) -> None:
+    """What a command line is tried with."""
+    folder.mkdir()
+    for name in ("a", "b", "twin", "readonly", "-x", "new\nline"):
+        (folder / name).write_text(name)
+    (folder / "readonly").chmod(0o444)
+    os.link(folder / "twin", folder / "other")
+    for name, text in {"link": "a", "lost": "nowhere", "into": "dir", "loop": "loop"}.items():
+        (folder / name).symlink_to(text)
+    for name in ("dir", "empty", "closed"):
+        (folder / name).mkdir()
+    for name in ("dir/x", "dir/y", "closed/x"):
+        (folder / name).write_text(name)
+    (folder / "closed").chmod(0o555)
+    os.mkfifo(folder / "fifo")
+
+
+def lines(seed: int, count: int) -> list[str]:
+    """Random command lines, most with one or two names, and some behind another umask."""
+    draw = random.Random(seed)
+    made = []
+    for _ in range(count):
+        tool = draw.choice(("rm", "rm", "mv", "mkdir"))
+        words = [draw.choice(NAMES) for _ in range(draw.choice((0, 1, 1, 2, 2, 2, 3)))]
+        line = f"{tool} {draw.choice(OPTIONS[tool])} {shlex.join(words)}"
+        made.append(draw.choice(("", "", "", "umask 77; ", "exec 2>&-; ", "exec 1>&-; ")) + line)
+    return made
+
+
+def tried(
+    space: Space, shell: str, abroad: Path, commands: list[str], *before: str
+) -> tuple[list[str], dict[str, str]]:
+    """What a script prints and leaves that runs each of them in a folder of its own."""
+    space.clear()
+    abroad.mkdir()
+    for number, _ in enumerate(commands):
+        make(space.folder / str(number))
+        (abroad / str(number)).mkdir()
+    text = "".join(
+        f"cd {number}\n({line.replace('ABROAD', f'{abroad}/{number}')}) 2>&1\n"
+        f"echo {number} $?\ncd ..\n"
+        for number, line in enumerate(commands)
+    )
+    (space.root / "script").write_text(text)
+    # Root may do what its rights do not say: without capabilities it may not.
+    rights = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
+    ended = space.run(*before, *rights, shell, str(space.root / "script"))
+    subprocess.run(["cp", "-a", abroad, space.folder / "abroad"], check=True)
+    shutil.rmtree(abroad)
+    return ended.out.splitlines(), space.tree()
+
+
+def parts(all_of_it: tuple[list[str], dict[str, str]], number: int) -> tuple[object, object]:
+    """Of what was tried the status and the files of one command."""
+    printed, tree = all_of_it
+    own = f"{number}/"
+    return (
+        [line for line in printed if line.startswith(f"{number} ")],
+        {name: what for name, what in tree.items() if name.startswith(own)},
+    )
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize(
+    "count", [150, pytest.param(1000, marks=[pytest.mark.chaos, pytest.mark.slow])]
+)
+def test_it_is_what_the_tools_do(space: Space, shell: str, count: int) -> None:
+    if shutil.which(shell) is None or shutil.which("setpriv") is None:
+        pytest.skip(f"{shell} or setpriv is not here")
+    commands = lines(count, count)
+    abroad = Path(tempfile.mkdtemp(dir="/dev/shm"))  # another file system, most often
+    abroad.rmdir()
+    plain = tried(space, shell, abroad, commands)
+    ours = tried(space, shell, abroad, commands, SMPMAKE)
+    wrong = [
+        commands[number]
+        for number, _ in enumerate(commands)
+        if parts(plain, number) != parts(ours, number)
+    ]
+    assert (wrong, ours) == ([], plain)
+
+
+WATCH = """
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        execv(argv[1], argv + 1);
+        _exit(127);
+    }
+    waitpid(child, &status, 0);
+    printf("%s\\n", WIFSTOPPED(status) ? "became it" : "did it");
+    if (WIFSTOPPED(status)) {
+        ptrace(PTRACE_DETACH, child, 0, 0);
+        waitpid(child, &status, 0);
+    }
+    return WEXITSTATUS(status) + (argc < 2);
+}
+"""
+#: Command lines, and whether they need no tool.
+WORKS = {
+    "/usr/bin/rm -f a none": True,
+    "/bin/rm a": True,
+    "/usr/bin/rm -rf a": True,
+    "/usr/bin/mv -f a b": True,
+    "/usr/bin/mv a new": True,
+    "/usr/bin/mkdir -p dir": True,
+    "/usr/bin/mkdir dir/new": True,
+    "/usr/bin/mkdir -p new/new": False,
+    "/usr/bin/rm -rf dir": False,
+    "/usr/bin/rm none": False,
+    "/usr/bin/mv a dir": False,
+    "/usr/bin/cp a new": False,
+}
+
+
+@pytest.fixture(scope="module")
+def watcher(tmp_path_factory: pytest.TempPathFactory) -> str:
+    needs.require("gcc")
+    folder = tmp_path_factory.mktemp("watch")
+    (folder / "watch.c").write_text(WATCH)
+    subprocess.run(["gcc", "-o", "watch", "watch.c"], cwd=folder, check=True)
+    return str(folder / "watch")
+
+
+@pytest.mark.parametrize("command", WORKS)
+def test_who_needs_the_tool_becomes_it(space: Space, watcher: str, command: str) -> None:
+    shutil.rmtree(space.folder)
+    make(space.folder)
+    ended = space.smpmake(watcher, *command.split())
+    assert ended.out.split("\n")[0] == ("did it" if WORKS[command] else "became it"), ended
+
+
+def test_other_libraries_see_the_tool(space: Space, watcher: str) -> None:
+    """fakeroot keeps a list of what is removed."""
+    make(space.folder / "there")
+    (space.folder / "empty.c").write_text("int nothing_of_this_name;\n")
+    space.ok("gcc", "-shared", "-o", "empty.so", "empty.c")
+    library = str(space.folder / "empty.so")
+    ended = space.smpmake("env", f"LD_PRELOAD={library}", watcher, "/usr/bin/rm", "-f", "there/a")
+    assert ended.out.startswith("became it"), ended
+
+
+def test_a_script_of_that_name_is_run(space: Space) -> None:
+    space.fake("rm", '#!/bin/sh\necho "not today: $*"\n', is_script=True)
+    space.write({"a": "", "build.sh": "rm -f a\n"})
+    assert "not today: -f a" in space.smpmake("sh", "build.sh").out
+
+
+def test_what_a_failed_build_removed_is_there_again(space: Space) -> None:
+    """The journal has what the tools would have changed, whoever did."""
+    makefile = (
+        "all: x.o check\nx.o: x.c\n\tgcc -c x.c\n"
+        "check:\n\trm -f old\n\tmv -f older new\n\tmkdir -p made\n\ttest -f nothing\n"
+    )
+    files = {"Makefile": makefile, "x.c": "this is no C\n", "old": "old", "older": "older"}
+    space.write(files)
+    plain = space.run("make")
+    expected = space.tree()
+    space.clear()
+    space.write(files)
+    ended = space.smpmake("make")
+    assert (ended.status, space.tree()) == (plain.status, expected), ended
