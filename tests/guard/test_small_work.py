@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -109,14 +110,122 @@ def test_it_is_what_the_tools_do(space: Space, shell: str, count: int) -> None:
     assert (wrong, ours) == ([], plain)
 
 
+#: Lines of recipes; A, B and C become names in a folder.
+LINES = (
+    "echo '# dummy' >A && mv -f A B",
+    "mkdir -p A && echo x y  z > B && rm -f C",
+    "mkdir -p A/new && mv -f B A/new",
+    "echo x >A",
+    "echo x>A",
+    "echo 2>A",
+    "echo 2 >A",
+    "echo x 2>A",
+    "echo x >A y",
+    "echo x >>A",
+    "echo x >A >B",
+    "echo >A",
+    "echo -n x >A",
+    "echo x -n >A",
+    "echo 'a\\tb' >A",
+    "echo a\\tb >A",
+    "echo 'it''s' a''b '' end >A",
+    'echo "x" >A',
+    "echo a # b >A",
+    "echo a#b >A",
+    "echo '#' \\# >A",
+    "echo x=y >A",
+    "A=b rm -f A",
+    "rm -f A && mv -f B C",
+    "rm A && rm A",
+    "mv A B && echo x >A",
+    "mv -f A B && rm -f A && echo y >C",
+    "rm -rf A && mkdir A",
+    "mkdir A && mkdir -p A",
+    "mkdir -p A && false",
+    "rm -f A; echo x >A",
+    "rm -f A && ",
+    "&& rm -f A",
+    "rm -f none &",
+    "rm -f none & rm -f B",
+    "! rm A",
+    "rm -f ~ A",
+    "rm -f A?",
+    "echo {x,y} >A",
+    "echo $$HOME >A",
+    "echo %x ^y @z :w >A",
+    "echo x >/dev/null",
+    "echo x >A/",
+    "'echo' x >A",
+    "ec''ho x >A",
+    "/bin/rm -f A && /usr/bin/mv -f B C",
+    "/bin/echo x >A",
+    "\trm  -f\tA  ",
+    "mkdir -p A B C",
+    "rm",
+)
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+@pytest.mark.parametrize("how", ["", "umask 77 && ", "set -C; "])
+def test_lines_of_recipes_do_what_the_shell_does(space: Space, shell: str, how: str) -> None:
+    draw = random.Random(shell + how)
+    text, count = f"SHELL = {shell}\nall:\n", 0
+    for line in LINES:
+        for _ in range(4):
+            names = dict(zip("ABC", draw.sample((*NAMES[:13], "none", "none/x"), 3), strict=True))
+            words = line
+            for letter, name in names.items():
+                words = re.sub(rf"\b{letter}\b", f"{count}/{name}", words)
+            text += f"\t-{words if draw.random() < 0.7 else how + words}\n"
+            count += 1
+    found = []
+    for before in ((), (SMPMAKE, "-q", "--")):
+        space.clear()
+        for number in range(count):
+            make(space.folder / str(number))
+        space.write({"Makefile": text})
+        ended = space.run(*before, "make")
+        found.append((ended, space.tree()))
+    assert found[1][0].err.splitlines() == found[0][0].err.splitlines()
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize(
+    "variable", ["BASH_ENV=env.sh", "BASH_FUNC_mv%%=() { echo mine >mine; }", "SHELLOPTS=noclobber"]
+)
+def test_shells_that_begin_otherwise(space: Space, variable: str) -> None:
+    makefile = "SHELL = /bin/bash\nall:\n\techo x >a && mv -f a b\n\t-echo y >b && rm -f a\n"
+    files = {"Makefile": makefile, "env.sh": "mv() { echo mine >other; }\n"}
+    space.expect_same(files, ["env", variable, "make"])
+
+
 WATCH = """
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
+extern char **environ;
+static int spawned(char **argv)
+{
+    char name[64], comm[64] = "";
+    int status;
+    pid_t child;
+    posix_spawn(&child, argv[0], NULL, NULL, argv, environ);
+    sprintf(name, "/proc/%d/comm", child);
+    waitid(P_PID, child, NULL, WEXITED | WNOWAIT);
+    fgets(comm, sizeof comm, fopen(name, "r"));
+    printf("%s\\n", strcmp(comm, "watch\\n") == 0 ? "did it" : "became it");
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
 int main(int argc, char **argv)
 {
     int status;
+    if (getenv("SPAWNS") != NULL)
+        return spawned(argv + 1);
     pid_t child = fork();
     if (child == 0) {
         ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -146,6 +255,11 @@ WORKS = {
     "/usr/bin/rm none": False,
     "/usr/bin/mv a dir": False,
     "/usr/bin/cp a new": False,
+    "/bin/sh -c 'mkdir -p dir && mv -f a b'": True,
+    "/bin/bash -c 'echo x >new && /bin/mv new b'": True,
+    "/bin/sh -c 'echo x >dir'": False,
+    "/bin/sh -c 'mv a b; rm c'": False,
+    "/bin/sh -ec 'rm -f a'": False,
 }
 
 
@@ -158,11 +272,15 @@ def watcher(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "watch")
 
 
+@pytest.mark.parametrize("spawns", [False, True])
 @pytest.mark.parametrize("command", WORKS)
-def test_who_needs_the_tool_becomes_it(space: Space, watcher: str, command: str) -> None:
+def test_who_needs_the_tool_becomes_it(
+    space: Space, watcher: str, command: str, spawns: bool
+) -> None:
     shutil.rmtree(space.folder)
     make(space.folder)
-    ended = space.smpmake(watcher, *command.split())
+    how = ["env", "SPAWNS=1"] if spawns else []
+    ended = space.smpmake(*how, watcher, *shlex.split(command))
     assert ended.out.split("\n")[0] == ("did it" if WORKS[command] else "became it"), ended
 
 

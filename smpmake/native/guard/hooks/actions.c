@@ -124,3 +124,13 @@ int actions_see(const void *given)
 	errno = before;
 	return dir;
 }
+
+int actions_are_usual(const void *given)
+{
+	const struct actions *actions = given;
+	for (int at = 0; actions != NULL && at < actions->used; at++)
+		if (actions->used > actions->room ||
+		    (actions->list[at].kind != CLOSES && actions->list[at].kind != DUPLICATES))
+			return 0;
+	return 1;
+}

@@ -6,4 +6,7 @@
  * program's name will be looked up: a descriptor that is to be closed, or AT_FDCWD. */
 int actions_see(const void *actions);
 
+/* Whether they leave the child's folder as it is, and open nothing. */
+int actions_are_usual(const void *actions);
+
 #endif

@@ -77,8 +77,8 @@ EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 }
 
 /* By a function that has the parameters of posix_spawn(3). */
-static int spawn(void *function, int searches, int *pid, const char *path, const void *actions,
-                 const void *attributes, char *const argv[], char *const env[])
+static int spawn(void *function, int searches, int tells_pid, int *pid, const char *path,
+                 const void *actions, const void *attributes, char *const argv[], char *const env[])
 {
 	const struct program program = {
 	    .call = {.function = function,
@@ -89,6 +89,8 @@ static int spawn(void *function, int searches, int *pid, const char *path, const
 	    .argv_at = 4,
 	    .env_at = 5,
 	    .actions = actions,
+	    .attributes = attributes,
+	    .tells_pid = tells_pid,
 	    .argv = argv,
 	    .env = env};
 	return (int)start_program(&program);
@@ -97,13 +99,13 @@ static int spawn(void *function, int searches, int *pid, const char *path, const
 EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
                        char *const argv[], char *const env[])
 {
-	return spawn(FUNCTION(posix_spawn), 0, pid, path, actions, attributes, argv, env);
+	return spawn(FUNCTION(posix_spawn), 0, 1, pid, path, actions, attributes, argv, env);
 }
 
 EXPORT int posix_spawnp(int *pid, const char *path, const void *actions, const void *attributes,
                         char *const argv[], char *const env[])
 {
-	return spawn(FUNCTION(posix_spawnp), 1, pid, path, actions, attributes, argv, env);
+	return spawn(FUNCTION(posix_spawnp), 1, 1, pid, path, actions, attributes, argv, env);
 }
 
 /* The next two are of glibc 2.39.  Before that somebody may find ours, who looks whether there are
@@ -114,7 +116,7 @@ EXPORT int pidfd_spawn(int *pidfd, const char *path, const void *actions, const 
 	void *function = find_in_libc("pidfd_spawn");
 	if (function == NULL)
 		return ENOSYS;
-	return spawn(function, 0, pidfd, path, actions, attributes, argv, env);
+	return spawn(function, 0, 0, pidfd, path, actions, attributes, argv, env);
 }
 
 EXPORT int pidfd_spawnp(int *pidfd, const char *path, const void *actions, const void *attributes,
@@ -123,7 +125,7 @@ EXPORT int pidfd_spawnp(int *pidfd, const char *path, const void *actions, const
 	void *function = find_in_libc("pidfd_spawnp");
 	if (function == NULL)
 		return ENOSYS;
-	return spawn(function, 1, pidfd, path, actions, attributes, argv, env);
+	return spawn(function, 1, 0, pidfd, path, actions, attributes, argv, env);
 }
 
 /* ------------------------------------------------------------------ words one by one */

@@ -12,6 +12,8 @@
 
 #include <errno.h>
 #include <linux/fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
 #include <string.h>
 
 #define X_OK 1    /* <unistd.h> stays out, as in hooks.c */
@@ -336,6 +338,45 @@ static int prepare(struct plan *plan, const struct program *program)
 	return 1;
 }
 
+/* ------------------------------------------------------------------ small work */
+
+/* POSIX_SPAWN_RESETIDS, which changes nothing where ids are one, _SETSIGDEF, _SETSIGMASK and
+ * _USEVFORK: <spawn.h> stays out, as the hooks are declared otherwise there. */
+#define USUAL_FLAGS (1 | 4 | 8 | 64)
+
+/* Whether a program's work can be done without it.  A spawn's folder, group and rights are the
+ * caller's then; attributes begin with their flags in each libc. */
+static int may_work(const struct program *program)
+{
+	const short *flags = program->attributes;
+	if (kernel(SYS_getuid) != kernel(SYS_geteuid) || kernel(SYS_getgid) != kernel(SYS_getegid))
+		return 0;
+	return program->is_exec || (program->tells_pid && program->call.words[0] != 0 &&
+	                            (flags == NULL || (*flags & ~USUAL_FLAGS) == 0) &&
+	                            actions_are_usual(program->actions));
+}
+
+static enum small do_work(const struct plan *plan, char *const *env)
+{
+	if (plan->argv == NULL)
+		return LEFT;
+	return is_shells_line(plan->path, plan->argv) ? do_small_line(plan->argv[2], env)
+	                                              : do_small_work(plan->path, plan->argv);
+}
+
+/* A child of whom nothing is left to do. */
+static __attribute__((noinline)) int child_that_ended(void)
+{
+	uint64_t all = ~(uint64_t)0, before;
+	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+	/* It has our memory, and our stack: it makes one system call. */
+	long child = kernel(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD);
+	if (child == 0)
+		kernel(SYS_exit_group, 0);
+	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
+	return (int)child;
+}
+
 long start_program(const struct program *program)
 {
 	struct call call = program->call;
@@ -355,14 +396,19 @@ long start_program(const struct program *program)
 	                    .at = memory};
 	if (program->list != NULL)
 		collect(&plan, program);
-	int is_planned = is_known && prepare(&plan, program);
+	int before = errno, is_planned = is_known && prepare(&plan, program);
 	call.words[program->argv_at] = (long)plan.argv;
 	if (is_planned)
 		call.words[program->env_at] = (long)plan.env;
-	if (is_planned && program->is_exec && plan.is_alone && plan.path != NULL &&
-	    did_small_work(plan.path, plan.argv)) {
+	if (is_planned && plan.is_alone && plan.path != NULL && may_work(program) &&
+	    do_work(&plan, program->env) == DONE) {
 		pages_give(memory, size); /* which may be those of a parent, who was vforked */
-		kernel(SYS_exit_group, 0);
+		if (program->is_exec)
+			kernel(SYS_exit_group, 0);
+		int child = child_that_ended(), why = child < 0 ? errno : 0;
+		*(int *)call.words[0] = child;
+		errno = before;
+		return why;
 	}
 	struct held_at_exec *held = program->is_exec && is_known ? pages_leave(memory, size) : NULL;
 	long result = call_with(&call, is_planned ? plan.path : NULL);

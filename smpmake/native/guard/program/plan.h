@@ -12,7 +12,9 @@ struct program {
 	int searches;        /* PATH, as execvp(3) */
 	int is_exec;         /* this process becomes the program */
 	int argv_at, env_at; /* which words these are */
-	const void *actions; /* of a spawn, or NULL */
+	const void *actions; /* of a spawn, or NULL; so its attributes */
+	const void *attributes;
+	int tells_pid; /* a spawn: in its first word */
 	char *const *argv, *const *env;
 	const char *first; /* where `list` is set: the first of the words, the others, */
 	va_list *list;     /* and NULL; `listed` of them */

@@ -9,6 +9,7 @@
 
 #include <linux/fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define W_OK 2 /* <unistd.h> stays out, as in hooks.c */
 
@@ -54,12 +55,12 @@ static int is_free(const struct words *words, const char *name)
 }
 
 /* -r alone asks, as no option does. */
-static int removes_names(char *const *argv)
+static enum small removes_names(char *const *argv)
 {
 	struct words words;
 	struct stat info;
 	if (!read_words(argv, "frR", &words) || (!words.is_forced && words.count != 1))
-		return 0;
+		return LEFT;
 	for (int i = 0; i < words.count; i++) {
 		const char *name = words.names[i];
 		enum found found = look(name, AT_SYMLINK_NOFOLLOW, &info);
@@ -68,9 +69,9 @@ static int removes_names(char *const *argv)
 		if (found != FILE_OR_LINK || !is_free(&words, name) ||
 		    (!goes(AT_FDCWD, name, UNDO_FILES) &&
 		     kernel(SYS_unlinkat, AT_FDCWD, name, 0) != 0))
-			return 0;
+			return LEFT;
 	}
-	return 1;
+	return DONE;
 }
 
 static int is_of_folder(const char *name)
@@ -79,57 +80,95 @@ static int is_of_folder(const char *name)
 	return size == 0 || name[size - 1] == '/';
 }
 
-static int moves_file(char *const *argv)
+static enum small moves_file(char *const *argv)
 {
 	struct words words;
 	struct stat old, new;
 	if (!read_words(argv, "f", &words) || words.count != 2)
-		return 0;
+		return LEFT;
 	const char *from = words.names[0], *to = words.names[1];
 	if (is_of_folder(from) || is_of_folder(to) ||
 	    look(from, AT_SYMLINK_NOFOLLOW, &old) != FILE_OR_LINK || !S_ISREG(old.st_mode))
-		return 0;
+		return LEFT;
 	enum found found = look(to, AT_SYMLINK_NOFOLLOW, &new);
 	int is_another = found == FILE_OR_LINK && S_ISREG(new.st_mode) &&
 	                 (new.st_ino != old.st_ino || new.st_dev != old.st_dev);
 	if (found != NOTHING && (!is_another || !is_free(&words, to)))
-		return 0;
+		return LEFT;
 	renames(AT_FDCWD, from, AT_FDCWD, to, 0);
-	return kernel(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) == 0;
+	return kernel(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) == 0 ? DONE : LEFT;
 }
 
 /* -p needs no other folder than the last to be made. */
-static int makes_folders(char *const *argv)
+static enum small makes_folders(char *const *argv)
 {
 	struct words words;
 	struct stat info;
 	if (!read_words(argv, "p", &words) || words.count != 1)
-		return 0;
+		return LEFT;
 	const char *name = words.names[0];
 	enum found found = look(name, 0, &info);
 	if (found == FOLDER)
-		return words.has_options;
+		return words.has_options ? DONE : LEFT;
 	if (found != NOTHING || look(name, AT_SYMLINK_NOFOLLOW, &info) != NOTHING)
-		return 0;
+		return LEFT;
 	makes_folder(AT_FDCWD, name);
-	return kernel(SYS_mkdirat, AT_FDCWD, name, 0777) == 0;
+	return kernel(SYS_mkdirat, AT_FDCWD, name, 0777) == 0 ? DONE : LEFT;
 }
 
-int did_small_work(const char *path, char *const *argv)
+/* A file that grows beyond a limit is its writer's end. */
+static int may_grow(void)
+{
+	struct rlimit limit;
+	return kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+	       limit.rlim_cur == RLIM_INFINITY;
+}
+
+enum small print_into(const char *name, const char *bytes, size_t size)
+{
+	struct stat info;
+	enum found found = look(name, AT_SYMLINK_NOFOLLOW, &info);
+	if (!may_grow() || (found != NOTHING && (found != FILE_OR_LINK || !S_ISREG(info.st_mode))))
+		return LEFT;
+	enum opening how = opens(AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC);
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (fd < 0)
+		return LEFT;
+	if (how == MAKING)
+		undo_opened(fd);
+	int failed = kernel(SYS_write, fd, bytes, size) != (long)size;
+	return kernel(SYS_close, fd) != 0 || failed ? LEFT : DONE;
+}
+
+/* The name of a tool of the system's; NULL where a path is no such. */
+static const char *name_of_systems(const char *path)
 {
 	static const a_name places[] = {"/usr/bin/", "/bin/", ""};
-	static const a_name removers[] = {REMOVERS, ""}, movers[] = {MOVERS, ""},
-	                    makers[] = {FOLDER_MAKERS, ""};
 	for (const a_name *place = places; **place != '\0'; place++) {
 		size_t size = strlen(*place);
-		if (strncmp(path, *place, size) != 0)
-			continue;
-		if (is_among(path + size, removers))
-			return removes_names(argv);
-		if (is_among(path + size, movers))
-			return moves_file(argv);
-		if (is_among(path + size, makers))
-			return makes_folders(argv);
+		if (strncmp(path, *place, size) == 0 && strchr(path + size, '/') == NULL)
+			return path + size;
 	}
-	return 0;
+	return NULL;
+}
+
+int is_shells_line(const char *path, char *const *argv)
+{
+	const char *name = name_of_systems(path);
+	return name != NULL && reads_lines(name) && argv[0] != NULL && argv[1] != NULL &&
+	       strcmp(argv[1], "-c") == 0 && argv[2] != NULL && argv[3] == NULL;
+}
+
+enum small do_small_work(const char *path, char *const *argv)
+{
+	static const a_name removers[] = {REMOVERS, ""}, movers[] = {MOVERS, ""},
+	                    makers[] = {FOLDER_MAKERS, ""};
+	const char *tool = name_of_systems(path);
+	if (tool == NULL || argv[0] == NULL)
+		return LEFT;
+	if (is_among(tool, removers))
+		return removes_names(argv);
+	if (is_among(tool, movers))
+		return moves_file(argv);
+	return is_among(tool, makers) ? makes_folders(argv) : LEFT;
 }

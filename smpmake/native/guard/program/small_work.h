@@ -1,10 +1,24 @@
-/* The work of small tools, done by who would become one of them. */
+/* The work of small tools, done by who would become one of them, or start it. */
 #ifndef SMPMAKE_SMALL_WORK_H
 #define SMPMAKE_SMALL_WORK_H
 
-/* Whether a tool of that path would end in silence and with status 0, and all that it would do is
- * done.  Else it is to run: what was done by then is what it would have done first, and need not
- * find any more. */
-int did_small_work(const char *path, char *const *argv);
+#include <stddef.h>
+
+/* What became of a command.  LEFT: it is to run; what was done by then is what it would have done
+ * first, and need not find any more.  DONE: it would have ended in silence and with status 0, and
+ * all that it would do is done. */
+enum small { LEFT, DONE };
+
+/* A tool of that path with these words. */
+enum small do_small_work(const char *path, char *const *argv);
+
+/* A shell's line, of which every command is such a tool or an `echo` into a file. */
+enum small do_small_line(const char *line, char *const *env);
+
+/* Whether what has a path is a shell of the system's, and its words are -c and a line. */
+int is_shells_line(const char *path, char *const *argv);
+
+/* Makes a file, or cuts it, and writes bytes to it. */
+enum small print_into(const char *name, const char *bytes, size_t size);
 
 #endif
