@@ -165,6 +165,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "REMOVERS": ["rm"],
     "MOVERS": ["mv"],
     "FOLDER_MAKERS": ["mkdir"],
+    "FILE_PRINTERS": ["cat"],
     "INSTALLERS": ["install", "ginstall"],
     "REMEMBERED": [*remembered.READERS],
     "REMEMBERED_READ_INPUT": [*remembered.READ_INPUT],

@@ -27,6 +27,39 @@ OPTIONS = {
     "mkdir": ("", "-p", "-p", "-p", "-pp", "-m 700", "-p -m 700", "-v", "--parents"),
 }
 
+OPTIONS["cat"] = ("", "", "", "", "-n", "--", "-u")
+#: Where cat reads and writes.
+INPUTS = (
+    "CAT </dev/null",
+    "CAT >made </dev/null",
+    "CAT >made <b",
+    "CAT - <b >made",
+    "CAT - b <a >made",
+    "CAT >made <<E\nsome $((1 + 1))\nE",
+    "CAT - >made <<E\nsome\nE",
+    "CAT - >>b <<'E'\nsome $x\nE",
+    "CAT >dir/x <a",
+    "CAT >>a <twin",
+    "CAT <a >a",
+    "CAT <>b >&0",
+    "printf x | CAT - >made",
+    "printf x | CAT >>b",
+    "{ sleep 0; printf x; } | CAT >made",
+    "{ CAT - >made; cat >rest; } <b",
+    "CAT >/dev/full <b",
+    "CAT >&- <b",
+    "CAT <&- >made",
+    "CAT - <&- >made",
+    "(ulimit -f 0; CAT >made <b)",
+    "seq 99999 | CAT >made",
+    "seq 99999 >big; CAT big >made </dev/null",
+    "seq 99999 >big; { CAT >made; read x; echo $x >>made; } <big",
+    "CAT /proc/self/comm >made",
+    "exec 3<b; CAT /proc/self/fd/3 >made; rm -f /proc/self/fd/3 /proc/self/cwd/a",
+    "ln -s /proc/self/comm own; CAT own >made",
+    "CAT /dev/stdin >made <b",
+)
+
 
 def make(folder: Path) -> None:
     """What a command line is tried with."""
@@ -50,9 +83,11 @@ def lines(seed: int, count: int) -> list[str]:
     draw = random.Random(seed)
     made = []
     for _ in range(count):
-        tool = draw.choice(("rm", "rm", "mv", "mkdir"))
+        tool = draw.choice(("rm", "rm", "mv", "mkdir", "cat"))
         words = [draw.choice(NAMES) for _ in range(draw.choice((0, 1, 1, 2, 2, 2, 3)))]
         line = f"{tool} {draw.choice(OPTIONS[tool])} {shlex.join(words)}"
+        if tool == "cat":
+            line = draw.choice(INPUTS).replace("CAT", line)
         made.append(draw.choice(("", "", "", "umask 77; ", "exec 2>&-; ", "exec 1>&-; ")) + line)
     return made
 
@@ -190,6 +225,22 @@ def test_lines_of_recipes_do_what_the_shell_does(space: Space, shell: str, how: 
     assert found[1] == found[0]
 
 
+def test_what_cannot_be_written_is_said_by_cat(space: Space) -> None:
+    """A disk that is full: the file has what found room, and the message is cat's."""
+    needs.require_mounts()
+    small = space.root / "small"
+    small.mkdir()
+    space.write({"a": "a" * 3000, "b": "b" * 3000})
+    script = "cat a b - <<E >small\n$(seq 2000)\nE\necho $?\ncat small | cksum\n"
+    (space.root / "script").write_text(script.replace("small", f"{small}/made"))
+    found = []
+    for before in ("", f"{SMPMAKE} -q -- "):
+        mount = f"mount -t tmpfs -o size=8k none {small} && {before}sh {space.root}/script"
+        found.append(space.run("unshare", "-m", "sh", "-c", mount))
+    assert "No space left" in found[0].err
+    assert found[1] == found[0]
+
+
 @pytest.mark.parametrize(
     "variable", ["BASH_ENV=env.sh", "BASH_FUNC_mv%%=() { echo mine >mine; }", "SHELLOPTS=noclobber"]
 )
@@ -217,7 +268,7 @@ static int spawned(char **argv)
     sprintf(name, "/proc/%d/comm", child);
     waitid(P_PID, child, NULL, WEXITED | WNOWAIT);
     fgets(comm, sizeof comm, fopen(name, "r"));
-    printf("%s\\n", strcmp(comm, "watch\\n") == 0 ? "did it" : "became it");
+    fprintf(stderr, "%s\\n", strcmp(comm, "watch\\n") == 0 ? "did it" : "became it");
     waitpid(child, &status, 0);
     return WEXITSTATUS(status);
 }
@@ -233,7 +284,7 @@ int main(int argc, char **argv)
         _exit(127);
     }
     waitpid(child, &status, 0);
-    printf("%s\\n", WIFSTOPPED(status) ? "became it" : "did it");
+    fprintf(stderr, "%s\\n", WIFSTOPPED(status) ? "became it" : "did it");
     if (WIFSTOPPED(status)) {
         ptrace(PTRACE_DETACH, child, 0, 0);
         waitpid(child, &status, 0);
@@ -281,7 +332,16 @@ def test_who_needs_the_tool_becomes_it(
     make(space.folder)
     how = ["env", "SPAWNS=1"] if spawns else []
     ended = space.smpmake(*how, watcher, *shlex.split(command))
-    assert ended.out.split("\n")[0] == ("did it" if WORKS[command] else "became it"), ended
+    assert ("did it" if WORKS[command] else "became it") in ended.err, ended
+
+
+def test_cat_into_a_file_needs_no_cat(space: Space, watcher: str) -> None:
+    shutil.rmtree(space.folder)
+    make(space.folder)
+    for words, done in (("a b >new", True), ("a - <b >>new", True), ("a b | cat >new", False)):
+        ended = space.smpmake("sh", "-c", f"{watcher} /bin/cat {words}")
+        assert ended.err.startswith("did it" if done else "became it"), ended
+        assert (space.folder / "new").read_text() == ("abab" if ">>" in words else "ab")
 
 
 def test_other_libraries_see_the_tool(space: Space, watcher: str) -> None:
@@ -291,7 +351,7 @@ def test_other_libraries_see_the_tool(space: Space, watcher: str) -> None:
     space.ok("gcc", "-shared", "-o", "empty.so", "empty.c")
     library = str(space.folder / "empty.so")
     ended = space.smpmake("env", f"LD_PRELOAD={library}", watcher, "/usr/bin/rm", "-f", "there/a")
-    assert ended.out.startswith("became it"), ended
+    assert ended.err.startswith("became it"), ended
 
 
 def test_a_script_of_that_name_is_run(space: Space) -> None:

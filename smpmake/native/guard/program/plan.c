@@ -25,7 +25,8 @@ struct plan {
 	int dir;          /* of relative names, as for openat(2) */
 	const char *path; /* what is to be run; NULL: what is open as `dir` */
 	char **argv, **env;
-	char *at;     /* where the next text goes */
+	char *at; /* where the next text goes */
+	struct rest rest;
 	int is_alone; /* nobody is to hear of the program, and no library but ours is in it */
 };
 
@@ -356,10 +357,13 @@ static int may_work(const struct program *program)
 	                            actions_are_usual(program->actions));
 }
 
-static enum small do_work(const struct plan *plan, char *const *env)
+static enum small do_work(struct plan *plan, const struct program *program)
 {
-	if (plan->argv == NULL)
+	char *const *env = program->env;
+	if (plan->argv == NULL || plan->argv[0] == NULL)
 		return LEFT;
+	if (program->is_exec && prints_files(plan->path))
+		return print_files(plan->argv, &plan->rest);
 	return is_shells_line(plan->path, plan->argv) ? do_small_line(plan->argv[2], env)
 	                                              : do_small_work(plan->path, plan->argv);
 }
@@ -401,7 +405,7 @@ long start_program(const struct program *program)
 	if (is_planned)
 		call.words[program->env_at] = (long)plan.env;
 	if (is_planned && plan.is_alone && plan.path != NULL && may_work(program) &&
-	    do_work(&plan, program->env) == DONE) {
+	    do_work(&plan, program) == DONE) {
 		pages_give(memory, size); /* which may be those of a parent, who was vforked */
 		if (program->is_exec)
 			kernel(SYS_exit_group, 0);
@@ -410,6 +414,8 @@ long start_program(const struct program *program)
 		errno = before;
 		return why;
 	}
+	if (plan.rest.words[0] != NULL)
+		call.words[program->argv_at] = (long)plan.rest.words;
 	struct held_at_exec *held = program->is_exec && is_known ? pages_leave(memory, size) : NULL;
 	long result = call_with(&call, is_planned ? plan.path : NULL);
 	int after = errno;

@@ -9,7 +9,6 @@
 
 #include <linux/fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define W_OK 2 /* <unistd.h> stays out, as in hooks.c */
 
@@ -37,10 +36,17 @@ static int read_words(char *const *argv, const char *known, struct words *words)
 	return 1;
 }
 
+int is_of_process(const char *name)
+{
+	return strncmp(name, "/proc/", 6) == 0 || strncmp(name, "/dev/", 5) == 0;
+}
+
 enum found { NOTHING, FILE_OR_LINK, FOLDER, UNUSUAL };
 
 static enum found look(const char *name, int flags, struct stat *info)
 {
+	if (is_of_process(name))
+		return UNUSUAL;
 	if (kernel(SYS_newfstatat, AT_FDCWD, name, info, flags) != 0)
 		return errno == ENOENT && *name != '\0' ? NOTHING : UNUSUAL;
 	if (S_ISREG(info->st_mode) || S_ISLNK(info->st_mode))
@@ -116,30 +122,6 @@ static enum small makes_folders(char *const *argv)
 	return kernel(SYS_mkdirat, AT_FDCWD, name, 0777) == 0 ? DONE : LEFT;
 }
 
-/* A file that grows beyond a limit is its writer's end. */
-static int may_grow(void)
-{
-	struct rlimit limit;
-	return kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
-	       limit.rlim_cur == RLIM_INFINITY;
-}
-
-enum small print_into(const char *name, const char *bytes, size_t size)
-{
-	struct stat info;
-	enum found found = look(name, AT_SYMLINK_NOFOLLOW, &info);
-	if (!may_grow() || (found != NOTHING && (found != FILE_OR_LINK || !S_ISREG(info.st_mode))))
-		return LEFT;
-	enum opening how = opens(AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC);
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	if (fd < 0)
-		return LEFT;
-	if (how == MAKING)
-		undo_opened(fd);
-	int failed = kernel(SYS_write, fd, bytes, size) != (long)size;
-	return kernel(SYS_close, fd) != 0 || failed ? LEFT : DONE;
-}
-
 /* The name of a tool of the system's; NULL where a path is no such. */
 static const char *name_of_systems(const char *path)
 {
@@ -157,6 +139,13 @@ int is_shells_line(const char *path, char *const *argv)
 	const char *name = name_of_systems(path);
 	return name != NULL && reads_lines(name) && argv[0] != NULL && argv[1] != NULL &&
 	       strcmp(argv[1], "-c") == 0 && argv[2] != NULL && argv[3] == NULL;
+}
+
+int prints_files(const char *path)
+{
+	static const a_name printers[] = {FILE_PRINTERS, ""};
+	const char *tool = name_of_systems(path);
+	return tool != NULL && is_among(tool, printers);
 }
 
 enum small do_small_work(const char *path, char *const *argv)

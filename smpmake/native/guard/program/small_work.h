@@ -18,7 +18,20 @@ enum small do_small_line(const char *line, char *const *env);
 /* Whether what has a path is a shell of the system's, and its words are -c and a line. */
 int is_shells_line(const char *path, char *const *argv);
 
+/* Whether a name may mean something else to another process. */
+int is_of_process(const char *name);
+
 /* Makes a file, or cuts it, and writes bytes to it. */
 enum small print_into(const char *name, const char *bytes, size_t size);
+
+/* The words with which a program is to run for what could not be finished; none: its own. */
+struct rest {
+	char *words[2];
+};
+
+/* Whether what has a path is the system's `cat`; and its work, where all that it reads is there and
+ * it prints into a file. */
+int prints_files(const char *path);
+enum small print_files(char *const *argv, struct rest *rest);
 
 #endif
