@@ -244,7 +244,7 @@ static void plan_itself(struct plan *plan, char *const *env, int dir, const char
 	if (guard.board->libraries != 0)
 		see_libraries(name, env);
 	const char *others = others_of(value_in(env, "LD_PRELOAD=", 11));
-	plan->is_alone = nature.takes_guard && !nature.is_script && !tool && guard_quiet() &&
+	plan->is_alone = nature.takes_guard && nature.is_program && !tool && guard_quiet() &&
 	                 guard.trace == NULL && guard.looks == NULL &&
 	                 (others == NULL || *others == '\0');
 	plan_environment(plan, env, nature, tool, NULL);
@@ -347,38 +347,39 @@ static int prepare(struct plan *plan, const struct program *program)
 
 /* Whether a program's work can be done without it.  A spawn's folder, group and rights are the
  * caller's then; attributes begin with their flags in each libc. */
-static int may_work(const struct program *program)
+static int may_work(const struct plan *plan, const struct program *program)
 {
 	const short *flags = program->attributes;
-	if (kernel(SYS_getuid) != kernel(SYS_geteuid) || kernel(SYS_getgid) != kernel(SYS_getegid))
-		return 0;
-	return program->is_exec || (program->tells_pid && program->call.words[0] != 0 &&
-	                            (flags == NULL || (*flags & ~USUAL_FLAGS) == 0) &&
-	                            actions_are_usual(program->actions));
+	int is_usual = program->is_exec || (program->tells_pid && program->call.words[0] != 0 &&
+	                                    (flags == NULL || (*flags & ~USUAL_FLAGS) == 0) &&
+	                                    actions_are_usual(program->actions));
+	return is_usual && plan->is_alone && plan->path != NULL &&
+	       may_do_small_work(plan->argv, program->env) &&
+	       kernel(SYS_faccessat, AT_FDCWD, plan->path, X_OK) == 0;
 }
 
 static enum small do_work(struct plan *plan, const struct program *program)
 {
-	char *const *env = program->env;
-	if (plan->argv == NULL || plan->argv[0] == NULL)
-		return LEFT;
 	if (program->is_exec && prints_files(plan->path))
 		return print_files(plan->argv, &plan->rest);
-	return is_shells_line(plan->path, plan->argv) ? do_small_line(plan->argv[2], env)
+	return is_shells_line(plan->path, plan->argv) ? do_small_line(plan->argv[2], program->env)
 	                                              : do_small_work(plan->path, plan->argv);
 }
 
-/* A child of whom nothing is left to do. */
-static __attribute__((noinline)) int child_that_ended(void)
+/* Makes a child of whom nothing is left to do; 0, or why not.  A handler of its end knows it. */
+static __attribute__((noinline)) int make_ended_child(int *pid)
 {
-	uint64_t all = ~(uint64_t)0, before;
-	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+	uint64_t all = ~(uint64_t)0, mask;
+	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof all);
 	/* It has our memory, and our stack: it makes one system call. */
 	long child = kernel(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD);
 	if (child == 0)
 		kernel(SYS_exit_group, 0);
-	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof all);
-	return (int)child;
+	int why = child < 0 ? errno : 0;
+	if (child > 0)
+		*pid = (int)child;
+	kernel(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof all);
+	return why;
 }
 
 long start_program(const struct program *program)
@@ -404,16 +405,15 @@ long start_program(const struct program *program)
 	call.words[program->argv_at] = (long)plan.argv;
 	if (is_planned)
 		call.words[program->env_at] = (long)plan.env;
-	if (is_planned && plan.is_alone && plan.path != NULL && may_work(program) &&
-	    do_work(&plan, program) == DONE) {
+	if (is_planned && may_work(&plan, program) && do_work(&plan, program) == DONE) {
 		pages_give(memory, size); /* which may be those of a parent, who was vforked */
 		if (program->is_exec)
 			kernel(SYS_exit_group, 0);
-		int child = child_that_ended(), why = child < 0 ? errno : 0;
-		*(int *)call.words[0] = child;
+		int why = make_ended_child((int *)call.words[0]);
 		errno = before;
 		return why;
 	}
+	errno = before;
 	if (plan.rest.words[0] != NULL)
 		call.words[program->argv_at] = (long)plan.rest.words;
 	struct held_at_exec *held = program->is_exec && is_known ? pages_leave(memory, size) : NULL;

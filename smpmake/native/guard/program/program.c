@@ -102,6 +102,7 @@ static struct nature nature_in(char *head, char *name, int dir, const char *path
 			nature.takes_guard = 0;
 		else if (file.size >= SELFMAG && memcmp(file.head, ELFMAG, SELFMAG) == 0) {
 			nature.takes_guard = has_our_loader(&file, name, &nature.has_no_loader);
+			nature.is_program = depth == 0;
 			nature.checks_order =
 			    memmem(file.head, file.size, "libasan.so", 10) != NULL;
 		} else {
@@ -110,7 +111,6 @@ static struct nature nature_in(char *head, char *name, int dir, const char *path
 		kernel(SYS_close, file.fd);
 		if (!script)
 			break;
-		nature.is_script = 1;
 		path = name;
 		reads(dir, path);
 	}

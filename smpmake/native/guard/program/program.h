@@ -5,8 +5,8 @@
 struct nature {
 	int takes_guard;
 	int has_no_loader; /* it takes none, and hands on to its children what it is not told of */
-	int is_script;
-	int checks_order; /* a sanitizer that wants to be the first library */
+	int is_program;    /* no script, and it could be read */
+	int checks_order;  /* a sanitizer that wants to be the first library */
 };
 
 /* Follows "#!" to the program that will really run, and waits for all that the kernel opens on the

@@ -17,8 +17,9 @@
 #include <linux/fcntl.h>
 #include <string.h>
 
-#define X_OK 1        /* <unistd.h> stays out, as in hooks.c */
-#define MOST_WORDS 12 /* of one command */
+#define X_OK 1       /* <unistd.h> stays out, as in hooks.c */
+#define MOST_WORDS 6 /* of one command */
+#define MOST_COMMANDS 2
 
 /* What a shell takes as it is, in a word. */
 static int is_plain(char c)
@@ -86,18 +87,34 @@ static int read_command(const char **at, char **to, struct command *command)
 	return command->count > 0;
 }
 
-/* Whether a shell begins with its line: there are variables by which it does more before, and where
- * its input is a socket bash reads .bashrc. */
+/* Values by which no shell complains of a locale that is not there. */
+static int is_known_locale(const char *value)
+{
+	static const a_name known[] = {"C", "POSIX", "C.UTF-8", "C.utf8", ""};
+	return *value == '\0' || is_among(value, known);
+}
+
+/* Whether a shell begins with its line, in silence: there are variables by which it does more
+ * before.  Where its input is a socket, or sshd has started it, bash reads .bashrc. */
 static int begins_plainly(char *const *env)
 {
+	static const a_name names[] = {"BASH", "SHELLOPTS=", "OPTIND=", "SSH2_CLIENT=", ""};
 	struct stat info;
-	if (kernel(SYS_fstat, 0, &info) != 0 || S_ISSOCK(info.st_mode))
+	const char *level = value_in(env, "SHLVL=", 6);
+	int is_deep =
+	    level != NULL && *level >= '1' && *level <= '9' &&
+	    (level[1] == '\0' || (level[1] >= '0' && level[1] <= '9' && level[2] == '\0'));
+	if (kernel(SYS_fstat, 0, &info) != 0 || S_ISSOCK(info.st_mode) ||
+	    (level != NULL && !is_deep) || (!is_deep && value_in(env, "SSH_CLIENT=", 11) != NULL))
 		return 0;
-	static const a_name names[] = {"BASH_ENV=", "BASH_FUNC_", "SHELLOPTS=", "BASHOPTS=", ""};
-	for (; env != NULL && *env != NULL; env++)
+	for (; *env != NULL; env++) {
 		for (const a_name *name = names; **name != '\0'; name++)
 			if (strncmp(*env, *name, strlen(*name)) == 0)
 				return 0;
+		const char *value = strchr(*env, '=');
+		if (strncmp(*env, "LC_", 3) == 0 && value != NULL && !is_known_locale(value + 1))
+			return 0;
+	}
 	return 1;
 }
 
@@ -107,12 +124,12 @@ static int find(const char *name, char *const *env, char *path)
 {
 	const char *folders = value_in(env, "PATH=", 5), *shims = guard.values[V_SHIMS];
 	if (strlen(name) >= 64)
-		return 0;
+		return 0; /* it is no tool's */
 	if (strchr(name, '/') != NULL)
 		strcpy(path, name);
 	for (; strchr(name, '/') == NULL; folders++) {
 		size_t size = folders != NULL ? strcspn(folders, ":") : 0;
-		if (size == 0 || *folders != '/' || size + 66 > PATH_MAX)
+		if (size == 0 || *folders != '/' || size + 66 > PATH_MAX / MOST_COMMANDS)
 			return 0;
 		strcpy(stpcpy((char *)mempcpy(path, folders, size), "/"), name);
 		int is_shims = strncmp(folders, shims, size) == 0 && shims[size] == '\0';
@@ -123,7 +140,12 @@ static int find(const char *name, char *const *env, char *path)
 			return 0;
 	}
 	struct nature nature = nature_of(AT_FDCWD, path);
-	return nature.takes_guard && !nature.is_script;
+	return nature.takes_guard && nature.is_program;
+}
+
+static int is_echo(const struct command *command)
+{
+	return strcmp(command->words[0], "echo") == 0;
 }
 
 /* `echo` prints its words, which lie behind each other, with blanks between them. */
@@ -140,31 +162,47 @@ static enum small do_echo(const struct command *command)
 	return print_into(command->into, words[1], (size_t)(end - words[1]));
 }
 
-/* Whether it may be done again by a shell that begins anew. */
-static int is_repeatable(const struct command *command, int is_echo)
+/* Whether it may be done again, when another has been tried behind it, by a shell that begins anew:
+ * of two commands the state is the same then. */
+static int is_repeatable(const struct command *command)
 {
-	return is_echo || (command->count > 1 && (strcmp(command->words[1], "-p") == 0 ||
-	                                          strcmp(command->words[1], "-rf") == 0));
+	static const a_name removers[] = {REMOVERS, ""}, makers[] = {FOLDER_MAKERS, ""};
+	const char *slash = strrchr(command->words[0], '/');
+	const char *name = slash != NULL ? slash + 1 : command->words[0];
+	const char *option = command->count > 1 ? command->words[1] : "";
+	return is_echo(command) || (is_among(name, removers) && strcmp(option, "-f") == 0) ||
+	       (is_among(name, makers) && strcmp(option, "-p") == 0);
 }
 
 enum small do_small_line(const char *line, char *const *env)
 {
 	ON_PAGE(texts);
-	ON_PAGE(path);
+	ON_PAGE(paths);
 	char *to = texts;
-	struct command command;
-	if (texts == NULL || path == NULL || strlen(line) >= PATH_MAX / 2 || !begins_plainly(env))
+	struct command commands[MOST_COMMANDS];
+	size_t count = 0;
+	if (texts == NULL || paths == NULL || strlen(line) >= PATH_MAX / 2 || !begins_plainly(env))
+		return LEFT;
+	/* In a folder that has been removed a shell says so first. */
+	if (kernel(SYS_getcwd, texts, PATH_MAX) <= 0 || *texts != '/')
 		return LEFT;
 	do {
-		if (!read_command(&line, &to, &command))
+		if (count == MOST_COMMANDS || !read_command(&line, &to, &commands[count]))
 			return LEFT;
-		int is_echo = strcmp(command.words[0], "echo") == 0;
-		if (*line != '\0' && !is_repeatable(&command, is_echo))
+	} while (count++, *line != '\0');
+	if (count > 1 && !is_repeatable(&commands[0]))
+		return LEFT;
+	for (size_t i = 0; i < count; i++) {
+		char *path = paths + i * (PATH_MAX / MOST_COMMANDS);
+		if (!is_echo(&commands[i]) &&
+		    (commands[i].into != NULL || !find(commands[i].words[0], env, path)))
 			return LEFT;
-		if (is_echo ? do_echo(&command) == LEFT
-		            : command.into != NULL || !find(command.words[0], env, path) ||
-		                  do_small_work(path, command.words) == LEFT)
+	}
+	for (size_t i = 0; i < count; i++) {
+		char *path = paths + i * (PATH_MAX / MOST_COMMANDS);
+		if ((is_echo(&commands[i]) ? do_echo(&commands[i])
+		                           : do_small_work(path, commands[i].words)) == LEFT)
 			return LEFT;
-	} while (*line != '\0');
+	}
 	return DONE;
 }

@@ -9,7 +9,6 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/statfs.h>
 
 #define ROOM ((size_t)64 << 10) /* as much does not block a pipe, or wait for one */
@@ -17,28 +16,29 @@
 #define SEEK_SET 0
 #define SEEK_CUR 1
 
-/* A file that grows beyond a limit is its writer's end. */
-static int may_grow(void)
+/* Whether a file is one that the kernel makes up for who asks, or that acts when it is written. */
+static int is_made_up(int fd)
 {
-	struct rlimit limit;
-	return kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
-	       limit.rlim_cur == RLIM_INFINITY;
+	struct statfs system;
+	return kernel(SYS_fstatfs, fd, &system) != 0 || system.f_type == PROC_SUPER_MAGIC ||
+	       system.f_type == SYSFS_MAGIC || system.f_type == CGROUP_SUPER_MAGIC ||
+	       system.f_type == CGROUP2_SUPER_MAGIC;
 }
 
 enum small print_into(const char *name, const char *bytes, size_t size)
 {
 	struct stat info;
 	int is_there = kernel(SYS_newfstatat, AT_FDCWD, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
-	if (is_of_process(name) || !may_grow() ||
-	    (is_there ? !S_ISREG(info.st_mode) : errno != ENOENT))
+	if (is_of_process(name) || (is_there ? !S_ISREG(info.st_mode) : errno != ENOENT))
 		return LEFT;
 	enum opening how = opens(AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC);
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	int fd =
+	    (int)kernel(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return LEFT;
 	if (how == MAKING)
 		undo_opened(fd);
-	int failed = kernel(SYS_write, fd, bytes, size) != (long)size;
+	int failed = is_made_up(fd) || kernel(SYS_write, fd, bytes, size) != (long)size;
 	return kernel(SYS_close, fd) != 0 || failed ? LEFT : DONE;
 }
 
@@ -62,14 +62,11 @@ static int read_to_end(struct text *text, int fd)
 	}
 }
 
-/* Whether it is a file that is not being written, and not one that the kernel writes for who reads
- * it. */
+/* Whether it is a file, and not the one that is written. */
 static int is_another_file(const struct text *text, int fd)
 {
 	struct stat info;
-	struct statfs system;
-	return kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode) &&
-	       kernel(SYS_fstatfs, fd, &system) == 0 && system.f_type != PROC_SUPER_MAGIC &&
+	return kernel(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode) && !is_made_up(fd) &&
 	       (info.st_ino != text->output.st_ino || info.st_dev != text->output.st_dev);
 }
 
@@ -131,7 +128,7 @@ enum small print_files(char *const *argv, struct rest *rest)
 	char *const *names = argv + 1;
 	struct text text = {.size = 0};
 	int failed = 0, count = 0;
-	if (!may_grow() || kernel(SYS_fstat, 1, &text.output) != 0 || !S_ISREG(text.output.st_mode))
+	if (kernel(SYS_fstat, 1, &text.output) != 0 || !S_ISREG(text.output.st_mode))
 		return LEFT;
 	for (; names[count] != NULL; count++) /* options; and input is read last, as it is once */
 		if (*names[count] == '-' && (names[count][1] != '\0' || names[count + 1] != NULL))

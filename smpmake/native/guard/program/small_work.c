@@ -9,6 +9,7 @@
 
 #include <linux/fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define W_OK 2 /* <unistd.h> stays out, as in hooks.c */
 
@@ -36,9 +37,48 @@ static int read_words(char *const *argv, const char *known, struct words *words)
 	return 1;
 }
 
+/* The kernel takes more in any case (MAX_ARG_STRLEN, ARG_MAX). */
+#define MOST_TEXT 100000u
+
+/* Bytes of words and variables; too many where the loader is told something by them. */
+static size_t size_of_texts(char *const *argv, char *const *env)
+{
+	size_t size = 0;
+	for (; *argv != NULL; argv++)
+		size += strlen(*argv) + 1 + sizeof *argv;
+	for (; *env != NULL; env++) {
+		if (strncmp(*env, "LD_", 3) == 0 && strncmp(*env, "LD_PRELOAD=", 11) != 0)
+			return MOST_TEXT;
+		size += strlen(*env) + 1 + sizeof *env;
+	}
+	return size;
+}
+
+static int is_unlimited(int which, rlim_t least)
+{
+	struct rlimit limit;
+	return kernel(SYS_prlimit64, 0, which, NULL, &limit) == 0 && limit.rlim_cur >= least;
+}
+
+int may_do_small_work(char *const *argv, char *const *env)
+{
+	static const a_name makes[] = {GNU_MAKES, ""};
+	return argv != NULL && argv[0] != NULL && env != NULL &&
+	       (reads_lines(guard.name) || is_among(guard.name, makes)) &&
+	       kernel(SYS_getuid) == kernel(SYS_geteuid) &&
+	       kernel(SYS_getgid) == kernel(SYS_getegid) &&
+	       is_unlimited(RLIMIT_AS, RLIM_INFINITY) && is_unlimited(RLIMIT_DATA, RLIM_INFINITY) &&
+	       is_unlimited(RLIMIT_FSIZE, RLIM_INFINITY) && is_unlimited(RLIMIT_STACK, 1 << 20) &&
+	       size_of_texts(argv, env) < MOST_TEXT;
+}
+
 int is_of_process(const char *name)
 {
-	return strncmp(name, "/proc/", 6) == 0 || strncmp(name, "/dev/", 5) == 0;
+	static const a_name places[] = {"/proc/", "/dev/", "/sys/", ""};
+	for (const a_name *place = places; **place != '\0'; place++)
+		if (strncmp(name, *place, strlen(*place)) == 0)
+			return 1;
+	return 0;
 }
 
 enum found { NOTHING, FILE_OR_LINK, FOLDER, UNUSUAL };
@@ -89,16 +129,18 @@ static int is_of_folder(const char *name)
 static enum small moves_file(char *const *argv)
 {
 	struct words words;
-	struct stat old, new;
+	struct stat info;
 	if (!read_words(argv, "f", &words) || words.count != 2)
 		return LEFT;
 	const char *from = words.names[0], *to = words.names[1];
 	if (is_of_folder(from) || is_of_folder(to) ||
-	    look(from, AT_SYMLINK_NOFOLLOW, &old) != FILE_OR_LINK || !S_ISREG(old.st_mode))
+	    look(from, AT_SYMLINK_NOFOLLOW, &info) != FILE_OR_LINK || !S_ISREG(info.st_mode))
 		return LEFT;
-	enum found found = look(to, AT_SYMLINK_NOFOLLOW, &new);
-	int is_another = found == FILE_OR_LINK && S_ISREG(new.st_mode) &&
-	                 (new.st_ino != old.st_ino || new.st_dev != old.st_dev);
+	const ino_t inode = info.st_ino;
+	const dev_t device = info.st_dev;
+	enum found found = look(to, AT_SYMLINK_NOFOLLOW, &info);
+	int is_another = found == FILE_OR_LINK && S_ISREG(info.st_mode) &&
+	                 (info.st_ino != inode || info.st_dev != device);
 	if (found != NOTHING && (!is_another || !is_free(&words, to)))
 		return LEFT;
 	renames(AT_FDCWD, from, AT_FDCWD, to, 0);
@@ -137,7 +179,9 @@ static const char *name_of_systems(const char *path)
 int is_shells_line(const char *path, char *const *argv)
 {
 	const char *name = name_of_systems(path);
-	return name != NULL && reads_lines(name) && argv[0] != NULL && argv[1] != NULL &&
+	/* By another name it may be another shell: -sh, rbash. */
+	return name != NULL && reads_lines(name) &&
+	       (strcmp(argv[0], path) == 0 || strcmp(argv[0], name) == 0) && argv[1] != NULL &&
 	       strcmp(argv[1], "-c") == 0 && argv[2] != NULL && argv[3] == NULL;
 }
 
@@ -153,7 +197,7 @@ enum small do_small_work(const char *path, char *const *argv)
 	static const a_name removers[] = {REMOVERS, ""}, movers[] = {MOVERS, ""},
 	                    makers[] = {FOLDER_MAKERS, ""};
 	const char *tool = name_of_systems(path);
-	if (tool == NULL || argv[0] == NULL)
+	if (tool == NULL)
 		return LEFT;
 	if (is_among(tool, removers))
 		return removes_names(argv);

@@ -4,6 +4,13 @@
 
 #include <stddef.h>
 
+/* Whether this process may do the work of a program that it is about to start: exec would change
+ * nothing but the program, and neither the kernel nor the loader would have anything to say.  So
+ * are shells and makes, whose rights are those that they began with.
+ *
+ * argv, env   the program's */
+int may_do_small_work(char *const *argv, char *const *env);
+
 /* What became of a command.  LEFT: it is to run; what was done by then is what it would have done
  * first, and need not find any more.  DONE: it would have ended in silence and with status 0, and
  * all that it would do is done. */
