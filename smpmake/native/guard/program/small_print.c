@@ -1,5 +1,5 @@
-/* What `echo` and `cat` print into files: for a check of configure, confdefs.h and a here-document.
- */
+/* What `echo` and `cat` print into files.  A check of configure is a here-document behind what is
+ * known. */
 #include "base/kernel.h"
 #include "guard/hooks/intents.h"
 #include "guard/pages.h"
