@@ -223,6 +223,7 @@ ODD = (
     "LC_ALL=xx_XX.UTF-8 bash -c 'echo x >made'",
     "LC_TIME=xx_XX.UTF-8 bash -c 'rm -f a'",
     "SHLVL=1200 bash -c 'rm -f a'",
+    "SHLVL=0 bash -c 'rm -f a'; SHLVL=00 bash -c 'rm -f b'; SHLVL=-1 bash -c 'rm -f a'",
     "BASH_COMPAT=99 bash -c 'rm -f a'",
     "OPTIND=x sh -c 'rm -f a'",
     (
@@ -402,7 +403,7 @@ def test_who_needs_the_tool_becomes_it(
     shutil.rmtree(space.folder)
     make(space.folder)
     how = ["env", "SPAWNS=1", str(watcher / "make")] if spawns else [str(watcher / "bash")]
-    ended = space.smpmake(*how, *shlex.split(command))
+    ended = space.smpmake(*how, *shlex.split(command), SHLVL="1")
     assert ("did it" if WORKS[command] else "became it") in ended.err, ended
 
 

@@ -101,11 +101,11 @@ static int begins_plainly(char *const *env)
 	static const a_name names[] = {"BASH", "SHELLOPTS=", "OPTIND=", "SSH2_CLIENT=", ""};
 	struct stat info;
 	const char *level = value_in(env, "SHLVL=", 6);
-	int is_deep =
-	    level != NULL && *level >= '1' && *level <= '9' &&
-	    (level[1] == '\0' || (level[1] >= '0' && level[1] <= '9' && level[2] == '\0'));
+	size_t digits = level != NULL ? strspn(level, "0123456789") : 0;
+	int is_deep = digits > 0 && *level != '0';
 	if (kernel(SYS_fstat, 0, &info) != 0 || S_ISSOCK(info.st_mode) ||
-	    (level != NULL && !is_deep) || (!is_deep && value_in(env, "SSH_CLIENT=", 11) != NULL))
+	    (level != NULL && (digits == 0 || digits > 2 || level[digits] != '\0')) ||
+	    (!is_deep && value_in(env, "SSH_CLIENT=", 11) != NULL))
 		return 0;
 	for (; *env != NULL; env++) {
 		for (const a_name *name = names; **name != '\0'; name++)
