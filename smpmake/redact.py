@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -17,14 +16,12 @@ DEFAULT_NAMES: Final = (
 )
 SHOWN: Final = "***"
 _SHORTEST: Final = 6  # a shorter value is no secret, and would be found everywhere
-_REMEMBERED: Final = 4096  # words: a build's commands have most of them in common
-_LONG: Final = 256  # characters of a word that is not remembered
 # From a word's beginning and without going back: arguments of 100 KiB must not hold anybody up.
+# Most builds need none of them, so `re` compiles them where they are used, and remembers them.
 _NAME: Final = r"(?<![\w.-])([\w.-]++)="
-_IN_WORD: Final = re.compile(_NAME)
-_IN_TEXT: Final = re.compile(_NAME + r"""(?:\\?"[^"\n]*"|'[^'\n]*'|[^\s\0]+)""")
-_PAIR: Final = re.compile(r"(?<![\w-])(--[\w-]++) ([^\s\0]+)")
-_LOGIN: Final = re.compile(r"(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@\0]+:)[^\s/@\0]+@", re.IGNORECASE)
+_IN_TEXT: Final = _NAME + r"""(?:\\?"[^"\n]*"|'[^'\n]*'|[^\s\0]+)"""
+_PAIR: Final = r"(?<![\w-])(--[\w-]++) ([^\s\0]+)"
+_LOGIN: Final = r"(?i)(\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@\0]+:)[^\s/@\0]+@"
 
 
 class Redactor:
@@ -34,8 +31,9 @@ class Redactor:
     def __init__(
         self, more: tuple[str, ...] = (), environ: Mapping[str, str] | None = None
     ) -> None:
-        patterns = (*DEFAULT_NAMES, *(name.lower() for name in more))
-        self._names = re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns))
+        patterns = (*DEFAULT_NAMES, *map(_as_a_pattern, more))
+        self._names = "|".join(fnmatch.translate(pattern) for pattern in patterns)
+        self._pieces = {max(re.split(r"[*?]|\[.*", each), key=len) for each in patterns}
         values = [
             value
             for name, value in (environ or {}).items()
@@ -43,23 +41,29 @@ class Redactor:
         ]
         values.sort(key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, values))) if values else None
-        self._known = functools.lru_cache(_REMEMBERED)(self._looked_through)
 
     def is_secret(self, name: str) -> bool:
         """Whether what has this name is not to be stored."""
-        return self._names.match(name.strip("-").replace("-", "_").lower()) is not None
+        name = _as_a_name(name.strip("-"))
+        return self._may_name_one(name) and re.match(self._names, name) is not None
 
     def text(self, text: str) -> str:
         """A text without secrets."""
+        text = self._without_values(text)
+        if self._may_name_one(text):
+            text = re.sub(_IN_TEXT, self._hide, text)
+            text = re.sub(_PAIR, self._hide_pair, text)
+        return text
+
+    def _without_values(self, text: str) -> str:
         if self._values is not None:
             text = self._values.sub(SHOWN, text)
-        if "://" in text:
-            text = _LOGIN.sub(rf"\1{SHOWN}@", text)
-        if "=" in text:
-            text = _IN_TEXT.sub(self._hide, text)
-        if "--" in text:
-            text = _PAIR.sub(self._hide_pair, text)
-        return text
+        return re.sub(_LOGIN, rf"\1{SHOWN}@", text) if "://" in text else text
+
+    def _may_name_one(self, text: str) -> bool:
+        """Whether some secret's name may stand in a text: most commands need no further look."""
+        text = _as_a_name(text)
+        return any(piece in text for piece in self._pieces)
 
     def words(self, words: list[str]) -> list[str]:
         """A command line without secrets."""
@@ -79,7 +83,10 @@ class Redactor:
 
     def argv(self, argv: bytes) -> bytes:
         """NUL-ended words without secrets."""
-        words = argv.decode("utf-8", "surrogateescape").split("\0")
+        joined = argv.decode("utf-8", "surrogateescape")
+        if not self._may_name_one(joined):
+            return self._without_values(joined).encode("utf-8", "surrogateescape")
+        words = joined.split("\0")
         before = ""
         for at, word in enumerate(words):
             if before.startswith("--") and "=" not in before and self.is_secret(before):
@@ -90,12 +97,9 @@ class Redactor:
         return "\0".join(words).encode("utf-8", "surrogateescape")
 
     def _word(self, word: str) -> str:
-        return self._known(word) if len(word) < _LONG else self._looked_through(word)
-
-    def _looked_through(self, word: str) -> str:
         """One word: a secret lasts to its end, whatever quotes and blanks are in it."""
         if "=" in word:
-            for found in _IN_WORD.finditer(word):
+            for found in re.finditer(_NAME, word):
                 if self._names_secret(found[1]):
                     return word[: found.end()] + SHOWN
         return self.text(word)
@@ -110,3 +114,12 @@ class Redactor:
         name = name.lstrip("-")
         # -DNAME=value: the name begins after the option's letter.
         return self.is_secret(name) or (name[:1] == "D" and self.is_secret(name[1:]))
+
+
+def _as_a_name(text: str) -> str:
+    return text.replace("-", "_").lower()
+
+
+def _as_a_pattern(name: str) -> str:
+    """A pattern for what `_as_a_name` makes of names; "-" in brackets is a range."""
+    return name.lower() if "[" in name else _as_a_name(name)

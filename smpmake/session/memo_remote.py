@@ -333,7 +333,7 @@ class Remote:
         return True
 
     def _place(self, hash_: str) -> Path:
-        return self._store / "c" / hash_[:2] / hash_[2:]
+        return self._store / "c" / hash_[:1] / hash_[1:]
 
     # ------------------------------------------------------------------ sending
 

@@ -344,6 +344,20 @@ def test_the_value_of_a_secret_option() -> None:
     assert SECRETS.argv(b"gcc\0\xff\xfe.c\0") == b"gcc\0\xff\xfe.c\0"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [("my-key", "MY_KEY"), ("my_key", "my-key"), ("*", "x"), ("a[b-d]*e", "ACxE"), ("x?z", "xyz")],
+)
+def test_names_of_ones_own(pattern: str, name: str) -> None:
+    """The quick look at a whole command must not pass over what the pattern means."""
+    redactor = Redactor((pattern,))
+    assert redactor.argv(f"cc\0-D{name}=1\0x.c".encode()) == f"cc\0-D{name}={SHOWN}\0x.c".encode()
+    assert redactor.text(f"a --{name} b") == f"a --{name} {SHOWN}"
+    assert redactor.argv(b"cc\0-Dother=1\0x.c") == (
+        b"cc\0-Dother=***\0x.c" if pattern == "*" else b"cc\0-Dother=1\0x.c"
+    )
+
+
 def test_nothing_secret_reaches_the_file(tmp_path: Path) -> None:
     path = tmp_path / "h.db"
     argv = b"gcc\0-DDB_PASSWORD=hunter2\0-DX=t0psecret\0"

@@ -158,7 +158,7 @@ def test_the_same_smpmake_asks_the_same(tmp_path: Path, monkeypatch: pytest.Monk
     assert build() != first
 
 
-BIG: Final = f"int a[2000] = {{{','.join(map(str, range(2000)))}}};\n"
+BIG: Final = f"int a[20000] = {{{','.join(map(str, range(20000)))}}};\n"
 #: Of 3 MB, more than fits into a socket's buffers.
 HUGE: Final = "char a[3000000] = {1};\n"
 

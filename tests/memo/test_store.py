@@ -30,7 +30,7 @@ from tests.support.remembered import (
 from tests.support.space import Space
 
 COMPILE: Final = ("gcc", "-c", "conftest.c")
-BIG: Final = f"int a[2000] = {{{','.join(map(str, range(2000)))}}};\n"
+BIG: Final = f"int a[20000] = {{{','.join(map(str, range(20000)))}}};\n"
 
 
 def fill(one: Remembered, text: str = "int a;\n") -> Ran:

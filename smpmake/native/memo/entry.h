@@ -12,7 +12,7 @@
 #define MEMO_FORMAT 9u
 #define MEMO_MOST 8u            /* entries of a question */
 #define MEMO_LARGEST (4u << 20) /* bytes of a question's file */
-#define MEMO_INLINE 4096u       /* contents up to here lie in the entry itself */
+#define MEMO_INLINE 32768u      /* contents up to here lie in the entry itself */
 
 /* A file of entries begins so. */
 struct memo_head {

@@ -91,9 +91,9 @@ char *memo_place(const struct memo *memo, char letter, const unsigned char hash[
 	*at++ = '/';
 	for (size_t i = 0; i < SHA256_SIZE; i++) {
 		*at++ = digits[hash[i] >> 4];
-		*at++ = digits[hash[i] & 15];
-		if (i == 0)
+		if (i == 0) /* few folders: to make one takes longer than to make a file */
 			*at++ = '/';
+		*at++ = digits[hash[i] & 15];
 	}
 	*at = '\0';
 	return room;

@@ -1,6 +1,6 @@
 /* The store: what the session has told of it, files that are known by their stamps, contents.
  *
- * It is a folder of the user's own: q/ab/..., a question's entries, the newest first; c/ab/...
+ * It is a folder of the user's own: q/a/..., a question's entries, the newest first; c/a/...
  * contents by their hash; s/table, the hashes of files by their stamps; s/seen, questions that came
  * once; s/bound, those whose results name their tree; s/makers, compilers by how many of their
  * objects obey a rule; s/proofs, entries that are proved.  All others are written whole, under
@@ -95,7 +95,7 @@ int memo_folder_of(const char *path, char room[PATH_MAX]);
  * The other: whether the folder has one in which a path is. */
 int memo_has_list(const char *folder);
 int memo_is_listed(const char *path);
-/* "FOLDER/LETTER/ab/cdef..." */
+/* "FOLDER/LETTER/a/bcdef..." */
 char *memo_place(const struct memo *memo, char letter, const unsigned char hash[SHA256_SIZE],
                  char room[PATH_MAX]);
 /* A file of the store that is written in place, by its name there; -1 where there is none. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FEWEST_PLACES 1024u /* a page that is touched costs more than a look */
+#define MOST_PLACES 16384u
 #define LEAST_DIGITS 4 /* fewer may stand in a name by chance */
 
 void trace_spoil(struct trace *trace, enum memo_why why)
@@ -28,6 +30,14 @@ void *trace_grown(void *items, size_t count, size_t *room, size_t size)
 	return items;
 }
 
+static void make_places(struct trace *trace, size_t count)
+{
+	trace->place_count = count;
+	trace->places = calloc(count, sizeof *trace->places);
+	if (trace->places == NULL)
+		abort();
+}
+
 void trace_begin(struct trace *trace, struct memo_question *question)
 {
 	memset(trace, 0, sizeof *trace);
@@ -39,10 +49,7 @@ void trace_begin(struct trace *trace, struct memo_question *question)
 		trace_spoil(trace, MEMO_UNREADABLE);
 	if (strcmp(trace->home, "/") != 0)
 		strcat(trace->home, "/");
-	trace->place_count = 1u << 14;
-	trace->places = calloc(trace->place_count, sizeof *trace->places);
-	if (trace->places == NULL)
-		abort();
+	make_places(trace, FEWEST_PLACES);
 }
 
 struct altered *trace_altered(const struct trace *trace, const char *path)
@@ -110,6 +117,18 @@ static struct place *place_of(const struct trace *trace, uint64_t sum, const cha
 	}
 }
 
+static void grow_places(struct trace *trace)
+{
+	free(trace->places);
+	make_places(trace, 4 * trace->place_count);
+	for (uint32_t i = 0; i < trace->look_count; i++) {
+		const struct look *look = &trace->looks[i];
+		uint64_t sum = sum_of(look->path, look->way, look->flags & MEMO_NO_FOLLOW);
+		*place_of(trace, sum, look->path, look->way, look->flags) =
+		    (struct place){i + 1, (uint32_t)sum};
+	}
+}
+
 struct look *trace_find(const struct trace *trace, const char *path, int way, int flags)
 {
 	const struct place *place = place_of(trace, sum_of(path, way, flags), path, way, flags);
@@ -124,8 +143,12 @@ struct look *trace_look(struct trace *trace, const char *path, int way, int flag
 	if (!*is_new)
 		return &trace->looks[place->look - 1];
 	if (trace->look_count >= trace->place_count / 2) {
-		trace_spoil(trace, MEMO_LARGE);
-		return NULL;
+		if (trace->place_count >= MOST_PLACES) {
+			trace_spoil(trace, MEMO_LARGE);
+			return NULL;
+		}
+		grow_places(trace);
+		place = place_of(trace, sum, path, way, flags);
 	}
 	trace->looks =
 	    trace_grown(trace->looks, trace->look_count, &trace->look_room, sizeof *trace->looks);
