@@ -22,6 +22,7 @@ PROGRAMS = {
     "shim": ("shim", *BARE, "memo", "base"),
     "memo": ("trace", "memo", "base"),
     "recall": ("recall", "memo", "base"),
+    "ahead": ("ahead", "base"),
     "worker": ("worker", "base"),
     "keeper": ("keeper", "base"),
     "probe": ("probe", "base"),

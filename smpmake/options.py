@@ -226,6 +226,17 @@ OPTIONS: Final = (
         servers=False,
     ),
     Option(
+        "run_ahead",
+        "flag",
+        "Run the checks of a configure script that ran before ahead of their turn, on idle CPUs"
+        " (with --memo=auto or on; the default).",
+        default="--run-ahead",
+        words=("--run-ahead",),
+        off=("--no-run-ahead",),
+        variable="SMPMAKE_RUN_AHEAD",
+        key="run-ahead",
+    ),
+    Option(
         "engine",
         "choice",
         "Compile on this machine alone (local), or also on the machines of distcc or icecream."

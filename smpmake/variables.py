@@ -35,6 +35,11 @@ DEPTH: Final = f"{OURS}DEPTH"
 MEMO: Final = f"{OURS}MEMO"
 MEMORUN: Final = f"{OURS}MEMORUN"
 RECALL: Final = f"{OURS}RECALL"
+#: How many checks of configure run ahead of their script at once, and what runs them; where such a
+#: one says that it is at work, and what its script inherited.
+AHEAD: Final = f"{OURS}AHEAD"
+MARKS: Final = f"{OURS}MARKS"
+INHERITED: Final = f"{OURS}INHERITED"
 #: The top of the tree in which a session builds.
 TREE: Final = f"{OURS}TREE"
 #: Where the guards of such a command note what its processes look at.
@@ -42,4 +47,5 @@ LOOKS: Final = f"{OURS}LOOKS"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
     *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN, RECALL, TREE, LOOKS),
+    *(AHEAD, MARKS, INHERITED),
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OF_OTHERS: Final = (
     *(variables.CALLER, variables.UNGUARDED, variables.COMMAND, variables.TRACE),
     *(variables.GUARD, variables.SHIMS, variables.MEMO, variables.MEMORUN),
-    *(variables.RECALL, variables.TREE),
+    *(variables.RECALL, variables.TREE, variables.AHEAD),
 )
 
 

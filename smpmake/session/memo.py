@@ -65,9 +65,13 @@ def folder() -> Path:
     return folders.cache() / "memo"
 
 
-def prepare(mode: str, session: Path, most: int) -> dict[str, str]:
+def prepare(mode: str, session: Path, most: int, *, ahead: int = 1) -> dict[str, str]:
     """The variables by which a session's shims remember, up to so many bytes; none where there can
-    be no store."""
+    be no store.
+
+    ahead  how many checks of configure run ahead of their script at once; 1: none do, as that is
+           the script.
+    """
     began = time.time_ns()
     try:
         store = folder()
@@ -84,12 +88,14 @@ def prepare(mode: str, session: Path, most: int) -> dict[str, str]:
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
     here = Path.cwd()
+    before = {variables.AHEAD: f"{ahead}:{native.program('ahead')}"} if ahead > 1 else {}
     build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {
         variables.MEMO: f"{mode}:{began}:{_settled_ns()}:{most}:{build}:{store}",
         variables.MEMORUN: program,
         variables.RECALL: recall,
         variables.TREE: os.fspath(folders.repository_of(here) or here),
+        **before,
     }
 
 
@@ -180,6 +186,7 @@ def settle(session: Path, most: int, exchanged: Exchanged | None = None) -> None
         return
     with contextlib.suppress(OSError, SmpmakeError, ValueError), contextlib.ExitStack() as held:
         store = held.enter_context(_own(folder()))
+        _keep_lists(session, store)
         counts = counts_of(store)
         today = int(time.time()) // _DAY
         if told.stored or told.remote:  # first: a full disk has no room for the counts
@@ -189,6 +196,18 @@ def settle(session: Path, most: int, exchanged: Exchanged | None = None) -> None
             if counts["bytes"] > most or str(today) not in counts["days"]:
                 counts["bytes"] = clean(folder(), most)
         _count(store, counts, today, told, exchanged)
+
+
+def _keep_lists(session: Path, store: Path) -> None:
+    """The checks of configure scripts, for their next run (native/layout/checks.h).  A script that
+    was interrupted leaves the longer list of the run before."""
+    for made in session.glob("checks-*"):
+        kept = store / "s" / made.name.rpartition("-")[0]
+        if not kept.exists() or made.stat().st_size > kept.stat().st_size // 2:
+            fresh = store / f"new-{os.getpid()}"
+            fresh.touch(mode=0o600)
+            fresh.write_bytes(made.read_bytes())
+            fresh.replace(kept)
 
 
 def _count(

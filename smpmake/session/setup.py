@@ -7,6 +7,7 @@ A build waits for this module.
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from smpmake import cpus
 from smpmake.commands.reading.makes import NAME_JOBSERVER, PARALLEL
 from smpmake.console import say
 from smpmake.disk.elf import takes_guard
@@ -37,6 +38,7 @@ class SetupOptions(NamedTuple):
     memo       whether results are remembered (config.Settings), and how many bytes of them.
     remote     the address of a server that has some, if it is to be asked.
     pushes     whether it is to get some.
+    ahead      whether checks of configure may run ahead of their script.
     """
 
     guard: bool = True
@@ -47,6 +49,7 @@ class SetupOptions(NamedTuple):
     memo_bytes: int = 5 << 30
     remote: str = ""
     pushes: bool = False
+    ahead: bool = True
 
 
 def setup_options(settings: "Settings") -> SetupOptions:
@@ -67,6 +70,7 @@ def setup_options(settings: "Settings") -> SetupOptions:
         settings.memo_size << 20,
         settings.memo_remote if shares else "",
         settings.memo_push,
+        settings.run_ahead and settings.guard and settings.jobs != 1,
     )
 
 
@@ -123,7 +127,11 @@ class SessionSetup:
             if terms.memo != "off":
                 from smpmake.session import memo
 
-                self.environment.update(memo.prepare(terms.memo, path, terms.memo_bytes))
+                # One of the CPUs is the script's.
+                count = cpus.usable().count if terms.ahead and terms.memo != "check" else 1
+                self.environment.update(
+                    memo.prepare(terms.memo, path, terms.memo_bytes, ahead=count)
+                )
                 if terms.remote:
                     self._remote = memo.begin_remote(terms.remote, path, pushes=terms.pushes)
             # A ninja runs several commands at once whatever we say; it is to ask for each.

@@ -25,6 +25,7 @@ BELOW: Final = {
     "shim": {"memo", "base"},
     "trace": {"memo", "base"},
     "recall": {"memo", "base"},
+    "ahead": {"base"},
     "worker": {"base"},
     "keeper": {"base"},
     "probe": {"base"},

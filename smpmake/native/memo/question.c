@@ -714,8 +714,11 @@ static void add_folder(const struct memo_question *q, struct sha256 sums[MEMO_SC
 	}
 }
 
-static void add_surroundings(struct sha256 *sum)
+/* What runs a check ahead of its script has other rights than that, in a namespace of its own: it
+ * tells what the script's are. */
+static void add_surroundings(const struct memo_question *q, struct sha256 *sum)
 {
+	const char *told = value_of(q->env, OURS "INHERITED");
 	struct inherited inherited;
 	long mask = kernel(SYS_umask, 077);
 	kernel(SYS_umask, mask);
@@ -727,7 +730,7 @@ static void add_surroundings(struct sha256 *sum)
 		add_number(sum, limit.rlim_max);
 	}
 	look_at_inherited(-1, &inherited);
-	add_number(sum, inherited.number);
+	add_number(sum, told != NULL ? strtoul(told, NULL, 10) : inherited.number);
 	add_number(sum, inherited.ignored);
 	add_number(sum, inherited.blocked);
 }
@@ -779,7 +782,7 @@ enum memo_why memo_ask(struct memo_question *q, const char *program, char *const
 	if (why == 0 && has_limit())
 		why = MEMO_LIMIT;
 	if (why == 0)
-		add_surroundings(&sum);
+		add_surroundings(q, &sum);
 	for (int scope = 0; scope < MEMO_SCOPES; scope++)
 		sums[scope] = sum;
 	add_folder(q, sums);

@@ -99,8 +99,8 @@ static char *numbered(const char *name, uint32_t value)
 
 int survey(struct context *s)
 {
-	static const char *const session[] = {"SOCKET", "BOARD",   "BUILD",
-	                                      "MEMO",   "MEMORUN", "RECALL"};
+	static const char *const session[] = {"SOCKET",  "BOARD",  "BUILD", "MEMO",
+	                                      "MEMORUN", "RECALL", "AHEAD"};
 	static const char *const passing[] = {"CALLER", "UNGUARDED", "REAL",
 	                                      "DEPTH",  "LINE",      "LOOKS"};
 	const char *own[sizeof session / sizeof *session], *come[sizeof passing / sizeof *passing];
@@ -139,6 +139,7 @@ int survey(struct context *s)
 	s->memo = (char *)(uintptr_t)own[3];
 	s->memo_program = own[4];
 	s->recall_program = own[5];
+	s->ahead = own[6];
 	s->real = come[4] != NULL ? come[4] : come[2];
 	s->is_line = come[4] != NULL;
 	if (s->has_guard)

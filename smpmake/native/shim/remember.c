@@ -11,6 +11,7 @@
 #include "base/foreign.h"
 #include "base/kernel.h"
 #include "base/util.h"
+#include "checks.h"
 #include "invocation.h"
 #include "memo/give.h"
 #include "memo/other_tree.h"
@@ -52,9 +53,13 @@ int remember(const char *real, char **argv, const struct context *s)
 	}
 	memo_keep_by(s->board);
 	const struct memo_entry *entry = NULL;
+	static struct script script;
+	list_check(&script, &question, s, session);
 	if (question.memo.mode == MEMO_CHECK)
 		why = MEMO_ONLY_CHECKED;
 	else
+		entry = memo_find(&question, 0, &why);
+	if (entry == NULL && is_run_ahead(&script, &question, s, session))
 		entry = memo_find(&question, 0, &why);
 	if (entry != NULL) {
 		int status = memo_give(&question, entry);

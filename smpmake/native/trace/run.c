@@ -8,6 +8,7 @@
  * has no guard itself; the command has, if there is one.  Nothing that goes wrong with remembering
  * is the command's business.
  */
+#include "ahead.h"
 #include "base/terminal.h"
 #include "calls.h"
 #include "entry.h"
@@ -35,6 +36,7 @@
 
 #include "base/util.h"
 
+#define STATUS_FAULT 125
 #define STRAYS_MS 50 /* how long what was started may take to end behind the command itself */
 
 extern char **environ;
@@ -246,6 +248,8 @@ int main(int argc, char **argv)
 	if (memo_open(&question.memo, argv[1], argv[2]) != 0 ||
 	    memo_ask(&question, program, words, environ) != 0)
 		goto plainly;
+	if (is_ahead() && begin_ahead(&question) != 0)
+		return 0;
 	if (question.memo.mode == MEMO_CHECK && strcmp(argv[3], "0") != 0)
 		known = memo_find(&question, strtoull(argv[3], NULL, 10), &why);
 	/* What has a guard has asked others already (recall/recall.c). */
@@ -309,8 +313,13 @@ int main(int argc, char **argv)
 		write_all(2, result.err, result.err_size);
 	if (why == 0 && question.memo.mode == MEMO_ON)
 		memo_offer(&question);
+	end_ahead();
 	end_as(status);
 plainly:
+	if (is_ahead()) { /* its script runs it in its turn */
+		end_ahead();
+		return STATUS_FAULT;
+	}
 	execve(program, words, environ);
 	return tell_cannot_run(words[0], program);
 }

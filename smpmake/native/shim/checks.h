@@ -1,0 +1,24 @@
+/* A configure script's checks: listed for its next run, and answered by a run ahead of the script.
+ */
+#ifndef SMPMAKE_SHIM_CHECKS_H
+#define SMPMAKE_SHIM_CHECKS_H
+
+#include "context.h"
+#include "memo/question.h"
+
+/* Where a script's list and its run ahead are; `is_known`: there is a list of an earlier run. */
+struct script {
+	char list[PATH_MAX], known[PATH_MAX], turn[PATH_MAX];
+	int is_listed;
+};
+
+/* Lists a check that is about to be answered or run. */
+void list_check(struct script *script, const struct memo_question *q, const struct context *s,
+                const char *session);
+
+/* A check that nothing answers: waits if it is being run ahead, and then it may be looked for once
+ * more (1); or has what comes behind it run ahead (0). */
+int is_run_ahead(const struct script *script, const struct memo_question *q,
+                 const struct context *s, const char *session);
+
+#endif
