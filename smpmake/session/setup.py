@@ -188,6 +188,7 @@ class SessionSetup:
         if self._remembers:
             from smpmake.session import memo
 
+            memo.end_ahead(self.path)
             exchanged = self._remote.close() if self._remote is not None else None
             memo.settle(self.path, self._memo_bytes, exchanged)
         for notice in self._remote.notices() if self._remote is not None else ():

@@ -43,7 +43,11 @@
 #define NEARBY 64 /* checks that another version of a package may have left out */
 #define SILENCE_MS 10000
 #define LOOK_MS 50
+#define PATIENCE 20    /* looks until who does not end is killed */
 #define MOST_CHANGES 8 /* to compile, to link, to preprocess, and by other macros */
+
+/* Of these it hears: a child's end, and that it is to end. */
+static const int heard[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 
 struct known {
 	const struct check *check;
@@ -79,7 +83,8 @@ static struct {
 	const char *session, *told, *memo;
 	char number[24];
 	struct inherited inherited;
-	sigset_t mask;
+	sigset_t mask; /* as the shim has handed them on, and what it has ignored */
+	struct sigaction before[sizeof heard / sizeof *heard];
 } script;
 
 static const char *words_of(const struct check *check)
@@ -292,29 +297,29 @@ static void hear(const struct check *check)
 		learn_change(&script.checks[place], check);
 }
 
-/* Reads what was added to LIST; returns whether anything was. */
+/* Reads what was added to LIST; returns whether anything was, -1 where it is gone or begins anew.
+ */
 static int hear_all(const char *list)
 {
 	static char room[sizeof(struct check) + 3 * CHECKS_LARGEST];
 	const struct check *check;
-	int heard = 0;
+	int found = 0;
 	struct stat info;
 	int fd = open(list, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return 0;
-	if (fstat(fd, &info) == 0 && info.st_size < script.heard) /* it begins once more */
-		exit(0);
-	for (;;) {
+		return -1;
+	int is_other = fstat(fd, &info) != 0 || info.st_size < script.heard;
+	while (!is_other) {
 		ssize_t got = pread(fd, room, sizeof room, script.heard);
 		check = got > 0 ? check_at(room, (size_t)got) : NULL;
 		if (check == NULL)
 			break;
 		hear(check);
 		script.heard += check->size;
-		heard = 1;
+		found = 1;
 	}
 	close(fd);
-	return heard;
+	return is_other ? -1 : found;
 }
 
 /* ------------------------------------------------------------------ one check */
@@ -385,6 +390,8 @@ static _Noreturn void run(const struct check *check, const char *folder, char **
 	dup2(out, 1);
 	dup2(err, 2);
 	syscall(SYS_close_range, 3, ~0u, 0);
+	for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
+		sigaction(heard[i], &script.before[i], NULL);
 	sigprocmask(SIG_SETMASK, &script.mask, NULL);
 	execve(script.memo, all, environ);
 	_exit(STATUS_CANNOT_RUN);
@@ -534,9 +541,26 @@ static size_t reap(void)
 	return running;
 }
 
+static volatile sig_atomic_t is_to_end;
+
 static void wake(int number)
 {
-	(void)number;
+	is_to_end |= number != SIGCHLD;
+}
+
+/* Who is told to end removes its temporary files. */
+static void end_all(void)
+{
+	struct timespec moment = {0, LOOK_MS * 1000000};
+	for (int i = 0; i < PATIENCE && reap() > 0; i++) {
+		for (size_t k = 0; k < script.slots; k++)
+			if (script.running[k].process != 0)
+				kill(script.running[k].process, SIGTERM);
+		ppoll(NULL, 0, &moment, &script.mask);
+	}
+	for (size_t k = 0; k < script.slots; k++)
+		if (script.running[k].process != 0)
+			kill(script.running[k].process, SIGKILL);
 }
 
 /* A guard tells what its process looks at.  It is not to ask the session, nor to write down for it
@@ -569,28 +593,38 @@ static int stand_alone(const char *folder)
 	return failed ? -1 : 0;
 }
 
+/* These come while it waits. */
+static void hear_signals(void)
+{
+	struct sigaction action = {.sa_handler = wake};
+	sigset_t these;
+	sigemptyset(&these);
+	for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
+		sigaddset(&these, heard[i]);
+	sigprocmask(SIG_BLOCK, &these, &script.mask);
+	for (size_t i = 0; i < sizeof heard / sizeof *heard; i++)
+		sigaction(heard[i], &action, &script.before[i]);
+}
+
 static void follow(const char *list)
 {
-	sigset_t children;
-	sigemptyset(&children);
-	sigaddset(&children, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &children, &script.mask);
-	signal(SIGCHLD, wake);
 	struct pollfd changes = {.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), .events = POLLIN};
-	if (changes.fd < 0 || inotify_add_watch(changes.fd, list, IN_MODIFY) < 0)
+	int found;
+	if (changes.fd < 0 || inotify_add_watch(changes.fd, list, IN_MODIFY | IN_DELETE_SELF) < 0)
 		return;
-	for (int64_t heard_ns = clock_ns(CLOCK_MONOTONIC);;) {
+	int64_t heard_ns = clock_ns(CLOCK_MONOTONIC);
+	while ((found = hear_all(list)) >= 0 && !is_to_end) {
+		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		struct timespec look = {0, LOOK_MS * 1000000};
 		char events[4096];
-		while (read(changes.fd, events, sizeof events) > 0)
-			;
-		if (hear_all(list))
-			heard_ns = clock_ns(CLOCK_MONOTONIC);
-		int64_t silent_ms = (clock_ns(CLOCK_MONOTONIC) - heard_ns) / 1000000;
-		if (reap() == 0 && (script.next >= script.count || silent_ms > SILENCE_MS))
+		heard_ns = found ? now_ns : heard_ns;
+		if (reap() == 0 && (script.next >= script.count ||
+		                    now_ns - heard_ns > SILENCE_MS * INT64_C(1000000)))
 			return;
 		run_some();
-		struct timespec look = {0, LOOK_MS * 1000000};
 		ppoll(&changes, 1, &look, &script.mask);
+		while (read(changes.fd, events, sizeof events) > 0)
+			;
 	}
 }
 
@@ -605,7 +639,8 @@ int main(int argc, char **argv)
 	/* It has ended when somebody else is our parent: who dies with the build. */
 	while (getppid() == (pid_t)strtol(argv[8], NULL, 10))
 		sched_yield();
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	hear_signals();
 	look_at_inherited(-1, &script.inherited);
 	snprintf(script.number, sizeof script.number, "%lu",
 	         (unsigned long)script.inherited.number);
@@ -615,15 +650,18 @@ int main(int argc, char **argv)
 	script.slots = strtoul(argv[7], NULL, 10);
 	if (script.slots > MOST_RUNNING)
 		script.slots = MOST_RUNNING;
-	char marks[PATH_MAX];
+	char marks[PATH_MAX], number[24];
 	snprintf(marks, sizeof marks, "%s/ahead", script.session);
 	mkdir(marks, 0700);
 	for (size_t i = 0; i < script.slots; i++)
 		snprintf(script.running[i].folder, sizeof script.running[i].folder, "%s/%d.%zu",
 		         marks, (int)getpid(), i);
 	script.heard = sizeof(struct checks_head);
+	*put_number(number, number + sizeof number - 1, (unsigned long)getpid()) = '\0';
+	tell(turn, number);
 	if (script.slots > 0 && stand_alone(marks) == 0 && read_known(argv[1]) == 0)
 		follow(list);
+	end_all();
 	for (size_t i = 0; i < script.slots; i++) {
 		empty(script.running[i].folder);
 		rmdir(script.running[i].folder);
