@@ -81,6 +81,8 @@ def lines(folder: Path, most: int) -> Iterator[str]:
         f"last build {last.get('hits', 0)} results given back, {ran} commands run, "
         f"{units.seconds(last.get('saved_us', 0) / 1e6)} of CPU time saved"
     )
+    if last.get("ahead"):
+        yield f"           {last['ahead']} checks of configure ran ahead of their script"
     if "remote" in last:
         yield from _of_server(last["remote"])
     hits, saved_us = (sum(each) for each in zip(*days, strict=True)) if days else (0, 0)

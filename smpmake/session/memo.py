@@ -48,12 +48,13 @@ class Told:
     remote   those of them that another machine had made.
     misses   commands that ran, by reason; `unkept` those whose results are not remembered.
     examples  by reason, what was not as it was for the first of them.
-    stored   how many results are remembered now; `same` those that --memo=check found unchanged.
+    stored   how many results are remembered now; `ahead` those that ran ahead of a configure
+             script; `same` those that --memo=check found unchanged.
     differences  of the others: the command, what is different, an input that may explain it.
     """
 
     def __init__(self) -> None:
-        self.hits = self.saved_us = self.remote = self.stored = self.same = 0
+        self.hits = self.saved_us = self.remote = self.stored = self.same = self.ahead = 0
         self.misses: Counter[int] = Counter()
         self.unkept: Counter[int] = Counter()
         self.examples: dict[int, str] = {}
@@ -147,6 +148,8 @@ def told_in(session: Path) -> Told:
             told.unkept[int(rest)] += 1
         elif letter == "s":
             told.stored += 1
+        elif letter == "a":
+            told.ahead += 1
         elif letter == "c":
             told.same += 1
         elif letter == "d" and rest.count("\t") == 2:
@@ -244,6 +247,7 @@ def _count(
     counts["last"] = {
         "hits": told.hits,
         "saved_us": told.saved_us,
+        "ahead": told.ahead,
         "misses": {str(why): count for why, count in told.misses.items() if count > 0},
         "unkept": {str(why): count for why, count in told.unkept.items()},
         "examples": {str(why): name for why, name in told.examples.items()},

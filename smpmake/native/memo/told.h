@@ -8,7 +8,8 @@
 /* Lines for the session: "h MICROSECONDS" for a result that was given back, "m REASON" where it
  * could not be, behind "e REASON NAME" of what is not as it was, if that is known; "r REASON" where
  * others had it, and it was given back in spite of that reason (0: of which nobody was told).
- * trace/run.c's are "s", it is remembered now; "n REASON", it is not; with
+ * trace/run.c's are "s", it is remembered now; "a", and was run ahead of its script; "n REASON",
+ * it is not; with
  * --memo=check "c", it is as it was, and "d WORDS\tWHAT\tINPUT", it is not. */
 void memo_tell(const struct memo *memo, const char *line, size_t size);
 /* Of the last of these lines the letter, 0 where there is none.  As long as commands have their

@@ -298,6 +298,8 @@ int main(int argc, char **argv)
 	why = memo_keep_result(&trace, &result, known);
 	if (why != 0)
 		memo_tell_number(&question.memo, 'n', why);
+	else if (is_ahead())
+		memo_tell(&question.memo, "a\n", 2);
 	/* The command itself would have been told of a full disk or a reader that has gone. */
 	int is_lost = (result.out_size > 0 && memo_is_deserted(1)) ||
 	              (result.err_size > 0 && memo_is_deserted(2));
