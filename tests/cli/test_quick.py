@@ -98,7 +98,7 @@ def test_it_means_what_the_parser_makes_of_it(seed: int, monkeypatch: pytest.Mon
             assert meant == (read.given, read.command), (words, environ)
             known += 1
         right += meant is not None
-    assert right > 100
+    assert right > 90
     assert known > 0.8 * right
 
 
