@@ -20,6 +20,7 @@ from tests.soak import ledger
 from tests.soak.attacks import subjects
 from tests.soak.attacks.section import Attacks
 from tests.soak.builds import Environments, Kills, Programs
+from tests.soak.configure import Configured
 from tests.soak.corpus import Chaos, PackageSection
 from tests.soak.fuzz import Arguments, Inputs, Wire
 from tests.soak.loop import Loop
@@ -34,6 +35,7 @@ KINDS: tuple[type[Section], ...] = (
     *(
         Chaos,
         Remembered,
+        Configured,
         Waits,
         Programs,
         Kills,

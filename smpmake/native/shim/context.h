@@ -25,8 +25,8 @@ struct context {
 	char *memo; /* how results are remembered (memo/store.h); NULL: they are not */
 	const char *memo_program;   /* what runs a command to remember its result */
 	const char *recall_program; /* what first looks whether it is remembered, under the guard */
-	const char *
-	    ahead; /* OURS "AHEAD" is "SLOTS:PROGRAM": what runs checks ahead; NULL: nothing does */
+	/* OURS "AHEAD", "SLOTS:PROGRAM": what runs checks of configure ahead; NULL: nothing does */
+	const char *ahead;
 	int is_numbered; /* the tool is one of the server's commands, and guarded */
 };
 
