@@ -1,4 +1,4 @@
-/* smpmake-ahead KNOWN LIST TURN SESSION TOLD MEMORUN SLOTS CALLER: runs the checks of a configure
+/* smpmake-ahead KNOWN LIST TURN SESSION TOLD MEMORUN CPUS CALLER: runs the checks of a configure
  * script before their turn.
  *
  * KNOWN is the list of an earlier run, LIST that of this one, to which the script's shims add each
@@ -9,8 +9,8 @@
  * same, and if all that the compile looked at is so in the script's folder.  A wrong guess costs
  * time of an idle CPU.
  *
- * At most SLOTS run at once.  It ends with the build, with its list, or if the script asks nothing
- * for long.
+ * As many run at once as there are CPUs.  It ends with the build, with its list, or if the script
+ * asks nothing for long.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static struct {
 	off_t heard;                         /* bytes of LIST */
 	struct change changes[MOST_CHANGES]; /* the newest first */
 	struct running running[MOST_RUNNING];
-	size_t slots;
+	size_t cpus, slots;
 	char cwd[PATH_MAX];
 	const char *session, *told, *memo;
 	char number[24];
@@ -169,7 +169,7 @@ static int read_known(const char *path)
 		*known = (struct known){.check = check};
 		known->words = split(check, &known->count);
 		known->body = quick_sum(body_of(check), check->body);
-		if (check->source + 1 >= known->count)
+		if ((size_t)check->source + 1 >= known->count)
 			return -1;
 	}
 	return 0;
@@ -198,14 +198,17 @@ static void learn_change(const struct known *then, const struct check *now)
 	                                    new_count - first - last};
 }
 
-/* Where a change begins in some words, -1 where it does not. */
-static long find_change(const struct change *change, char *const *words, size_t count)
+/* Where a change begins in a check's words, -1 where it does not.  The source's name stays. */
+static long find_change(const struct change *change, const struct known *known)
 {
-	for (size_t at = 1; at + change->old_count <= count; at++) {
+	char *const *words = known->words;
+	const size_t source =
+	    (size_t)known->check->source + 1; /* the program's path is before them */
+	for (size_t at = 1; at + change->old_count <= known->count; at++) {
 		size_t same = 0;
 		while (same < change->old_count && strcmp(words[at + same], change->old[same]) == 0)
 			same++;
-		if (same == change->old_count &&
+		if (same == change->old_count && (source < at || source >= at + same) &&
 		    (same > 0 ||
 		     (strcmp(words[at - 1], change->before) == 0 && words[at] != NULL &&
 		      change->behind != NULL && strcmp(words[at], change->behind) == 0)))
@@ -221,13 +224,13 @@ static char **words_now(const struct known *known, uint32_t *source)
 	long found = -1;
 	*source = known->check->source;
 	for (; change < end && change->before != NULL; change++)
-		if ((found = find_change(change, known->words, known->count)) >= 0)
+		if ((found = find_change(change, known)) >= 0)
 			break;
 	size_t at = found >= 0 ? (size_t)found : known->count, rest = at, more = 0;
 	if (found >= 0) {
 		rest += change->old_count;
 		more = change->new_count;
-		if (*source + 1 >= rest) /* the program's path is before them */
+		if ((size_t)*source + 1 >= rest)
 			*source += (uint32_t)(more - change->old_count);
 	}
 	char **now = must_alloc((at + more + known->count - rest + 1) * sizeof *now);
@@ -475,7 +478,7 @@ static int is_idle(size_t running)
 	for (int i = 0; i < 3 && at != NULL; i++)
 		at = strchr(at + 1, ' ');
 	long now = at != NULL ? strtol(at, NULL, 10) : 0;
-	return now - 1 <= (long)(script.slots > running ? script.slots : running);
+	return now - 1 <= (long)(script.cpus > running ? script.cpus : running);
 }
 
 /* Runs a check with this text, unless it was; -1 where no CPU is idle. */
@@ -647,9 +650,8 @@ int main(int argc, char **argv)
 	syscall(SYS_close_range, 0, ~0u, 0);
 	for (int fd = 0; fd < 3; fd++)
 		(void)!open("/dev/null", O_RDWR);
-	script.slots = strtoul(argv[7], NULL, 10);
-	if (script.slots > MOST_RUNNING)
-		script.slots = MOST_RUNNING;
+	script.cpus = strtoul(argv[7], NULL, 10);
+	script.slots = script.cpus < MOST_RUNNING ? script.cpus : MOST_RUNNING;
 	char marks[PATH_MAX], number[24];
 	snprintf(marks, sizeof marks, "%s/ahead", script.session);
 	mkdir(marks, 0700);

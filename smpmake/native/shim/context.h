@@ -25,7 +25,7 @@ struct context {
 	char *memo; /* how results are remembered (memo/store.h); NULL: they are not */
 	const char *memo_program;   /* what runs a command to remember its result */
 	const char *recall_program; /* what first looks whether it is remembered, under the guard */
-	/* OURS "AHEAD", "SLOTS:PROGRAM": what runs checks of configure ahead; NULL: nothing does */
+	/* OURS "AHEAD", "CPUS:PROGRAM": what runs checks of configure ahead; NULL: nothing does */
 	const char *ahead;
 	int is_numbered; /* the tool is one of the server's commands, and guarded */
 };
