@@ -37,7 +37,7 @@ _LARGEST: Final = 1 << 62  # of a count; sums of them are still numbers for ever
 _SETTLED: Final = 60_000_000_000  # ns
 _DAY: Final = 86400
 _WEEK: Final = 7
-_PATIENCE_MS: Final = 2000  # for what ends by itself
+_PATIENCE_MS: Final = 6000  # for what ends by itself
 _KINDS: Final = ("q", "c", "s")  # native/memo/store.h
 
 
@@ -211,7 +211,7 @@ def end_ahead(session: Path) -> None:
             told = turn.read_text()
             process = os.pidfd_open(int(told))
             try:
-                words = Path("/proc", told, "cmdline").read_bytes().split(b"\0")
+                words = Path("/proc", told.strip(), "cmdline").read_bytes().split(b"\0")
                 ends = select.poll()
                 ends.register(process, select.POLLIN)
                 for number in (signal.SIGTERM, signal.SIGKILL):
@@ -224,12 +224,16 @@ def end_ahead(session: Path) -> None:
 
 def _keep_lists(session: Path, store: Path) -> None:
     """The checks of configure scripts, for their next run (native/layout/checks.h).  A script that
-    was interrupted leaves the longer list of the run before."""
+    was interrupted leaves the longer list of the run before, if that is of the same day."""
     for made in session.glob("checks-*"):
         kept = store / "s" / made.name.rpartition("-")[0]
         with contextlib.suppress(OSError):
-            if kept.exists() and made.stat().st_size <= kept.stat().st_size // 2:
-                continue
+            now = made.stat()
+            with contextlib.suppress(FileNotFoundError):
+                then = kept.stat()
+                is_short = now.st_size <= then.st_size // 2
+                if is_short and now.st_mtime - then.st_mtime < _DAY:
+                    continue
             fresh = store / f"new-{os.getpid()}"
             fresh.touch(mode=0o600)
             fresh.write_bytes(made.read_bytes())

@@ -192,6 +192,62 @@ def test_what_does_not_hold_in_its_place_is_not_believed(
     run(space, store, 1)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "-o ../mine",
+        "-o $OLDPWD/mine",
+        "-MMD -MF ../mine",
+        "-Wl,-Map=../mine",
+        "-Wp,-MMD,../mine",
+        "-aux-info ../mine",
+    ],
+)
+def test_nothing_outside_of_the_folder_is_written_before_its_turn(
+    space: Space, store: Path, words: str
+) -> None:
+    """Nor ever, where the script does not come to it."""
+    script = (
+        BEGIN + "mkdir -p in; cd in; : > confdefs.h; cp ../config.log .; source=conftest.c\n"
+        "try A 'int a;' gcc -c conftest.c\ncd ..; rm -f mine; cd in\nwaits\n"
+        "try B 'int b;' gcc -c conftest.c\ntest -z \"$EARLY\" || exit 0\n"
+        f"try C 'int main(void) {{ return 0; }}' gcc {words} conftest.c\n"
+    )
+    first(space, script)
+    plainly(space, EARLY="1")
+    assert not (space.folder / "mine").exists()
+    run(space, store, 1, EARLY="1")
+
+
+def test_an_early_end_leaves_no_compiler_and_no_temporary_file(space: Space, store: Path) -> None:
+    lines = (f"int f{at}(int x) {{ return x * {at} + (x >> {at % 31}); }}" for at in range(4000))
+    slow = "\n".join(lines)
+    script = (
+        BEGIN + "try A 'int a;' gcc -c conftest.c\n"
+        'test -z "$EARLY" || { until ls "$TMPDIR"/cc*.s; do :; done > /dev/null 2>&1; exit 0; }\n'
+        f"try B '{slow}' gcc -O2 -c conftest.c\ntry C '{slow}' gcc -O3 -c conftest.c\n" + END
+    )
+    first(space, script)
+    forget(store)
+    space.clear()
+    space.write({"configure": script})
+    assert space.smpmake("sh", "./configure", EARLY="1").status == 0
+    space.expect_clean()
+    mine = [p for p in psutil.process_iter(["name", "environ"]) if p.info["name"] == "cc1"]
+    assert not [p for p in mine if (p.info["environ"] or {}).get("TMPDIR") == str(space.temporary)]
+
+
+@pytest.mark.chaos
+def test_who_finds_nothing_useful_gives_up(space: Space, store: Path) -> None:
+    """There is a file that its compilers do not see."""
+    body = '#if __has_include("made.h")\nint b;\n#endif'
+    checks = "".join(f"try A{at} '{body}' gcc -c -DN={at} conftest.c\n" for at in range(90))
+    first(space, BEGIN + ": > made.h\n" + checks + END)
+    plainly(space)
+    assert run(space, store, 0) == 0
+    assert counts(space)["ahead"] < 75
+
+
 def _cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size - 9)
 

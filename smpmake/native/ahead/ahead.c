@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -43,8 +44,10 @@
 #define NEARBY 64 /* checks that another version of a package may have left out */
 #define SILENCE_MS 10000
 #define LOOK_MS 50
-#define PATIENCE 20    /* looks until who does not end is killed */
-#define MOST_CHANGES 8 /* to compile, to link, to preprocess, and by other macros */
+#define PATIENCE 100 /* looks until who does not end is killed: others may have the CPUs */
+#define FEWEST_PROCESSES 1024
+#define FEWEST_MISSES 16 /* until it is in vain */
+#define MOST_CHANGES 8   /* to compile, to link, to preprocess, and by other macros */
 
 /* Of these it hears: a child's end, and that it is to end. */
 static const int heard[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
@@ -76,12 +79,13 @@ static struct {
 	char defined[CHECKS_LARGEST]; /* confdefs */
 	size_t defined_size;
 	off_t heard;                         /* bytes of LIST */
+	size_t came;                         /* checks that were in it */
 	struct change changes[MOST_CHANGES]; /* the newest first */
 	struct running running[MOST_RUNNING];
 	size_t cpus, slots;
 	char cwd[PATH_MAX];
 	const char *session, *told, *memo;
-	char number[24];
+	char number[24], self[24];
 	struct inherited inherited;
 	sigset_t mask; /* as the shim has handed them on, and what it has ignored */
 	struct sigaction before[sizeof heard / sizeof *heard];
@@ -319,6 +323,7 @@ static int hear_all(const char *list)
 			break;
 		hear(check);
 		script.heard += check->size;
+		script.came++;
 		found = 1;
 	}
 	close(fd);
@@ -411,6 +416,7 @@ static void empty(const char *folder)
 		char name[];
 	};
 	static _Alignas(8) char room[16384];
+	chmod(folder, 0700); /* it may have had the script's mode */
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	long got;
 	while (fd >= 0 && (got = kernel(SYS_getdents64, fd, room, sizeof room)) > 0)
@@ -439,12 +445,19 @@ static void begin(struct running *place, const struct check *check, char **words
 	    snprintf(path, sizeof path, "%s/%s", place->folder, source) >= (int)sizeof path ||
 	    strchr(source, '/') != NULL || put_file(path, text, size) != 0)
 		return;
+	const pid_t self = getpid();
 	place->process = fork();
 	if (place->process == 0) {
+		/* A group of its own, so that its parts end with it. */
+		setpgid(0, 0);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != self)
+			_exit(0);
 		run(check, place->folder, words);
 	}
-	if (place->process < 0)
+	if (place->process > 0)
+		setpgid(place->process, place->process);
+	else
 		place->process = 0;
 }
 
@@ -558,12 +571,12 @@ static void end_all(void)
 	for (int i = 0; i < PATIENCE && reap() > 0; i++) {
 		for (size_t k = 0; k < script.slots; k++)
 			if (script.running[k].process != 0)
-				kill(script.running[k].process, SIGTERM);
+				kill(-script.running[k].process, SIGTERM);
 		ppoll(NULL, 0, &moment, &script.mask);
 	}
 	for (size_t k = 0; k < script.slots; k++)
 		if (script.running[k].process != 0)
-			kill(script.running[k].process, SIGKILL);
+			kill(-script.running[k].process, SIGKILL);
 }
 
 /* A guard tells what its process looks at.  It is not to ask the session, nor to write down for it
@@ -609,14 +622,22 @@ static void hear_signals(void)
 		sigaction(heard[i], &action, &script.before[i]);
 }
 
-static void follow(const char *list)
+/* Whether most checks that came had no answer: shims add a byte to TURN for each of these. */
+static int is_in_vain(const char *turn)
+{
+	struct stat info;
+	size_t missed = stat(turn, &info) == 0 ? (size_t)info.st_size - strlen(script.self) : 0;
+	return missed > FEWEST_MISSES && missed > script.came / 2;
+}
+
+static void follow(const char *list, const char *turn)
 {
 	struct pollfd changes = {.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), .events = POLLIN};
 	int found;
 	if (changes.fd < 0 || inotify_add_watch(changes.fd, list, IN_MODIFY | IN_DELETE_SELF) < 0)
 		return;
 	int64_t heard_ns = clock_ns(CLOCK_MONOTONIC);
-	while ((found = hear_all(list)) >= 0 && !is_to_end) {
+	while ((found = hear_all(list)) >= 0 && !is_to_end && !is_in_vain(turn)) {
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 		struct timespec look = {0, LOOK_MS * 1000000};
 		char events[4096];
@@ -644,6 +665,7 @@ int main(int argc, char **argv)
 		sched_yield();
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	hear_signals();
+	(void)!chdir("/");
 	look_at_inherited(-1, &script.inherited);
 	snprintf(script.number, sizeof script.number, "%lu",
 	         (unsigned long)script.inherited.number);
@@ -652,22 +674,27 @@ int main(int argc, char **argv)
 		(void)!open("/dev/null", O_RDWR);
 	script.cpus = strtoul(argv[7], NULL, 10);
 	script.slots = script.cpus < MOST_RUNNING ? script.cpus : MOST_RUNNING;
-	char marks[PATH_MAX], number[24];
+	char marks[PATH_MAX];
 	snprintf(marks, sizeof marks, "%s/ahead", script.session);
 	mkdir(marks, 0700);
 	for (size_t i = 0; i < script.slots; i++)
 		snprintf(script.running[i].folder, sizeof script.running[i].folder, "%s/%d.%zu",
 		         marks, (int)getpid(), i);
 	script.heard = sizeof(struct checks_head);
-	*put_number(number, number + sizeof number - 1, (unsigned long)getpid()) = '\0';
-	tell(turn, number);
+	*put_number(script.self, script.self + sizeof script.self - 1, (unsigned long)getpid()) =
+	    '\0';
+	tell(turn, script.self);
+	struct rlimit processes;
+	if (getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur < FEWEST_PROCESSES)
+		script.slots = 0; /* they are the script's */
 	if (script.slots > 0 && stand_alone(marks) == 0 && read_known(argv[1]) == 0)
-		follow(list);
+		follow(list, turn);
 	end_all();
 	for (size_t i = 0; i < script.slots; i++) {
 		empty(script.running[i].folder);
 		rmdir(script.running[i].folder);
 	}
-	unlink(turn);
+	if (!is_in_vain(turn)) /* or nobody tries again in this session */
+		unlink(turn);
 	return 0;
 }

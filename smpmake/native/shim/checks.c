@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +13,8 @@
 #include "layout/checks.h"
 #include "unasked.h"
 
-#define PATIENCE_MS 500 /* a check takes 50 ms; on a CPU that others want it may take for ever */
+#define LOOK_MS 100
+#define MOST_LOOKS 100
 
 /* "It was created by GNU coreutils configure 9.1, which was": the package, without its version. */
 static size_t find_package(char *text, size_t size, const char **name)
@@ -55,9 +57,12 @@ static char *put_hex(char *at, uint64_t number)
 static int find_script(struct script *script, const struct memo_question *q, const char *session)
 {
 	char head[1024];
+	struct stat info;
 	const char *name = NULL;
 	int log = open("config.log", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t got = log >= 0 ? read(log, head, sizeof head - 1) : -1;
+	ssize_t got = log >= 0 && fstat(log, &info) == 0 && S_ISREG(info.st_mode)
+	                  ? read(log, head, sizeof head - 1)
+	                  : -1;
 	if (log >= 0)
 		close(log);
 	size_t size = got > 0 ? find_package(head, (size_t)got, &name) : 0;
@@ -74,13 +79,27 @@ static int find_script(struct script *script, const struct memo_question *q, con
 	return 0;
 }
 
+/* Whether a command may write elsewhere than into the folder where it works, as far as its words
+ * tell: they name another folder, and not for what is to be read there. */
+static int writes_elsewhere(char *const *argv)
+{
+	static const char *const readers[] = {
+	    "-I", "-L", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-Wl,-rpath", NULL};
+	static const char *const alone[] = {"-I", "-L", "-isystem", "-iquote", "-idirafter", NULL};
+	for (size_t i = 1; argv[i] != NULL; i++)
+		if (strchr(argv[i], '/') != NULL && !begins_as(argv[i], readers) &&
+		    !is_among(argv[i - 1], alone))
+			return 1;
+	return 0;
+}
+
 /* Which word is the only file that the command names, and a check's source; 0: none. */
 static uint32_t find_source(const struct memo_question *q)
 {
 	const char *name = q->named_count == 1 ? q->named[0].path : "";
 	uint32_t i = 1;
 	if (strncmp(name, "conftest", 8) != 0 || strchr(name, '/') != NULL ||
-	    strchr(name, '.') == NULL)
+	    strchr(name, '.') == NULL || writes_elsewhere(q->argv))
 		return 0;
 	while (q->argv[i] != name)
 		i++;
@@ -207,8 +226,24 @@ static void begin_ahead(const struct script *script, const struct context *s, co
 		kernel(SYS_wait4, child, NULL, 0, NULL);
 }
 
+/* Whether more runs than there are CPUs: then a process that takes what others leave may not end.
+ */
+static int is_busy(const struct context *s)
+{
+	char text[64];
+	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	const char *at = text;
+	for (int i = 0; i < 3 && at != NULL; i++)
+		at = strchr(at + 1, ' ');
+	return at == NULL || strtoul(at, NULL, 10) > strtoul(s->ahead, NULL, 10) + 1;
+}
+
 /* Waits for the process whose number a mark holds; 0 where there is none. */
-static int wait_for(const char *mark)
+static int wait_for(const char *mark, const struct context *s)
 {
 	uint32_t process = 0;
 	int fd = open(mark, O_RDONLY | O_CLOEXEC);
@@ -218,32 +253,60 @@ static int wait_for(const char *mark)
 	if (got != (ssize_t)sizeof process || process == 0)
 		return 0;
 	struct pollfd end = {.fd = (int)kernel(SYS_pidfd_open, process, 0), .events = POLLIN};
-	struct timespec limit = {PATIENCE_MS / 1000, PATIENCE_MS % 1000 * 1000000};
-	if (end.fd >= 0) {
-		kernel(SYS_ppoll, &end, 1, &limit, NULL, 0);
+	struct timespec look = {0, LOOK_MS * 1000000};
+	long ended = end.fd < 0;
+	for (int i = 0; i < MOST_LOOKS && ended == 0 && (i == 0 || !is_busy(s)); i++)
+		ended = kernel(SYS_ppoll, &end, 1, &look, NULL, 0);
+	if (ended == 0) /* we do its work */
+		kernel(SYS_pidfd_send_signal, end.fd, 15 /* SIGTERM */, NULL, 0);
+	if (end.fd >= 0)
 		close(end.fd);
-	}
 	return 1;
+}
+
+static void put_mark(char mark[PATH_MAX], const struct memo_question *q, const char *session)
+{
+	put_hex(stpcpy(stpcpy(mark, session), "/ahead/"),
+	        quick_sum(q->keys[memo_first_scope(q)], SHA256_SIZE));
+}
+
+int was_run_ahead(const struct script *script, const struct memo_question *q, const char *session)
+{
+	char mark[PATH_MAX];
+	if (!script->is_listed)
+		return 0;
+	put_mark(mark, q, session);
+	strcpy(mark + strlen(mark), "+");
+	return access(mark, F_OK) == 0;
 }
 
 int is_run_ahead(const struct script *script, const struct memo_question *q,
                  const struct context *s, const char *session)
 {
 	char mark[PATH_MAX];
+	if (!script->is_listed)
+		return 0;
+	put_mark(mark, q, session);
+	return wait_for(mark, s);
+}
+
+void run_next_ahead(const struct script *script, const struct context *s, const char *session)
+{
 	struct stat info;
-	if (!script->is_listed || q->memo.mode != MEMO_ON)
-		return 0;
-	put_hex(stpcpy(stpcpy(mark, session), "/ahead/"),
-	        quick_sum(q->keys[memo_first_scope(q)], SHA256_SIZE));
-	if (wait_for(mark))
-		return 1;
-	if (stat(script->turn, &info) == 0 || stat(script->known, &info) != 0)
-		return 0;
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, script->turn,
-	                     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (!script->is_listed)
+		return;
+	int fd = open(script->turn, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd >= 0) { /* it is at work, and has missed one */
+		(void)!write(fd, "\n", 1);
+		close(fd);
+		return;
+	}
+	if (stat(script->known, &info) != 0)
+		return;
+	fd = (int)kernel(SYS_openat, AT_FDCWD, script->turn,
+	                 O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return 0;
+		return;
 	close(fd);
 	begin_ahead(script, s, session);
-	return 0;
 }

@@ -16,9 +16,15 @@ struct script {
 void list_check(struct script *script, const struct memo_question *q, const struct context *s,
                 const char *session);
 
-/* A check that nothing answers: waits if it is being run ahead, and then it may be looked for once
- * more (1); or has what comes behind it run ahead (0). */
+/* Whether a check that nothing answers was being run ahead: then that has ended, and the answer may
+ * be there now. */
 int is_run_ahead(const struct script *script, const struct memo_question *q,
                  const struct context *s, const char *session);
+
+/* Of a check that nothing answers: has what comes behind it run ahead. */
+void run_next_ahead(const struct script *script, const struct context *s, const char *session);
+
+/* Whether an answer was made in this session, ahead of the script: then it has saved nothing. */
+int was_run_ahead(const struct script *script, const struct memo_question *q, const char *session);
 
 #endif

@@ -61,10 +61,13 @@ int remember(const char *real, char **argv, const struct context *s)
 		entry = memo_find(&question, 0, &why);
 	if (entry == NULL && is_run_ahead(&script, &question, s, session))
 		entry = memo_find(&question, 0, &why);
+	if (entry == NULL && question.memo.mode == MEMO_ON)
+		run_next_ahead(&script, s, session);
 	if (entry != NULL) {
 		int status = memo_give(&question, entry);
 		if (status >= 0) {
-			memo_tell_hit(&question.memo, entry->cpu_us);
+			int is_ours = was_run_ahead(&script, &question, session);
+			memo_tell_hit(&question.memo, is_ours ? 0 : entry->cpu_us);
 			return status;
 		}
 		why = MEMO_UNDO;

@@ -1,4 +1,5 @@
 #include "ahead.h"
+#include "calls.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -37,8 +38,14 @@ int begin_ahead(struct memo_question *q)
 	return failed | sched_setscheduler(0, SCHED_IDLE, &none);
 }
 
-void end_ahead(void)
+void end_ahead(const struct trace *trace, int is_kept)
 {
-	if (*mark != '\0')
+	/* Who is told to end removes its temporary files, and its part makes one anew. */
+	for (size_t i = 0; i < trace->altered_count && !is_kept; i++)
+		if (trace->altered[i].is_temporary)
+			unlink(trace->altered[i].path);
+	char done[PATH_MAX + 2];
+	snprintf(done, sizeof done, "%s+", mark);
+	if (*mark != '\0' && (!is_kept || rename(mark, done) != 0))
 		unlink(mark);
 }

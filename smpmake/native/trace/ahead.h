@@ -2,12 +2,12 @@
 #ifndef SMPMAKE_TRACE_AHEAD_H
 #define SMPMAKE_TRACE_AHEAD_H
 
-#include "memo/question.h"
+#include "calls.h"
 
 /* Whether we run one. */
 int is_ahead(void);
 /* From now on the script's shim waits for us; -1 where that is not needed, as it has a result. */
 int begin_ahead(struct memo_question *q);
-void end_ahead(void);
+void end_ahead(const struct trace *trace, int is_kept);
 
 #endif

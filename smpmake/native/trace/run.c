@@ -315,11 +315,11 @@ int main(int argc, char **argv)
 		write_all(2, result.err, result.err_size);
 	if (why == 0 && question.memo.mode == MEMO_ON)
 		memo_offer(&question);
-	end_ahead();
+	end_ahead(&trace, why == 0);
 	end_as(status);
 plainly:
 	if (is_ahead()) { /* its script runs it in its turn */
-		end_ahead();
+		end_ahead(&trace, 0);
 		return STATUS_FAULT;
 	}
 	execve(program, words, environ);
