@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpmake import cpus, folders, native, private, units, variables
+from smpmake.disk.elf import takes_guard
 from smpmake.disk.trees import remove_tree
 from smpmake.errors import SmpmakeError
 
@@ -92,7 +93,10 @@ def prepare(mode: str, session: Path, most: int, *, ahead: int = 1) -> dict[str,
     except (OSError, folders.NoHomeError, native.NativeMissingError):
         return {}
     here = Path.cwd()
-    before = {variables.AHEAD: f"{ahead}:{native.program('ahead')}"} if ahead > 1 else {}
+    runner = native.program("ahead")
+    # It is to have no guard of the build's.
+    may_run = ahead > 1 and not takes_guard(runner)
+    before = {variables.AHEAD: f"{ahead}:{runner}"} if may_run else {}
     build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {
         variables.MEMO: f"{mode}:{began}:{_settled_ns()}:{most}:{build}:{store}",
