@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,6 +52,14 @@ try HAS_NONE '#include <none.h>' gcc -c $CFLAGS conftest.c
 try EXPANDS 'WORKS HAS_STDIO' gcc -E -P -o conftest.i conftest.c
 """
     + END
+)
+
+
+#: As the pool takes the script's place: not in a chroot, nor where namespaces are forbidden.
+_UNSHARE: Final = ("unshare", *(("-r",) if os.geteuid() != 0 else ()), "-m")
+needs_a_place = pytest.mark.skipif(
+    subprocess.run([*_UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
+    reason="no mount namespaces here",
 )
 
 
@@ -104,6 +113,7 @@ def plainly(space: Space, **environment: str) -> None:
     assert space.run("sh", "./configure", **environment).status == 0
 
 
+@needs_a_place
 def test_what_comes_is_compiled_meanwhile(space: Space, store: Path) -> None:
     first(space, SCRIPT)
     plainly(space)
@@ -113,6 +123,7 @@ def test_what_comes_is_compiled_meanwhile(space: Space, store: Path) -> None:
     assert " checks of configure ran ahead of their script\n" in space.smpmake("memo").out
 
 
+@needs_a_place
 def test_other_flags(space: Space, store: Path) -> None:
     first(space, SCRIPT)
     for flags in ("-O1", "-O1 -DA=1", ""):
@@ -120,6 +131,7 @@ def test_other_flags(space: Space, store: Path) -> None:
         assert run(space, store, 3, CFLAGS=flags) >= 2, flags
 
 
+@needs_a_place
 def test_another_answer_is_heard(space: Space, store: Path) -> None:
     """What confdefs has now is in each text behind it."""
     more = "test -z \"$MORE\" || echo '#define MORE 1' >> confdefs.h\n"
@@ -183,6 +195,7 @@ try C 'int c;' gcc -c conftest.c <&-
 }
 
 
+@needs_a_place
 @pytest.mark.parametrize("name", ODD)
 def test_what_does_not_hold_in_its_place_is_not_believed(
     space: Space, store: Path, name: str
@@ -192,6 +205,7 @@ def test_what_does_not_hold_in_its_place_is_not_believed(
     run(space, store, 1)
 
 
+@needs_a_place
 @pytest.mark.parametrize(
     "words",
     [
@@ -219,6 +233,7 @@ def test_nothing_outside_of_the_folder_is_written_before_its_turn(
     run(space, store, 1, EARLY="1")
 
 
+@needs_a_place
 def test_an_early_end_leaves_no_compiler_and_no_temporary_file(space: Space, store: Path) -> None:
     lines = (f"int f{at}(int x) {{ return x * {at} + (x >> {at % 31}); }}" for at in range(4000))
     slow = "\n".join(lines)
@@ -348,6 +363,7 @@ STANDS: Final = BEGIN + (
 )
 
 
+@needs_a_place
 @pytest.mark.parametrize("how", ["end", "kill", "interrupt", "everything"])
 def test_no_process_of_it_outlives_the_build(space: Space, store: Path, how: str) -> None:
     first(space, STANDS.replace("echo here > $READY\nread line < $GATE\n", ""))
