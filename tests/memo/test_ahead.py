@@ -28,7 +28,7 @@ exec 5> config.log < /dev/null
 echo 'It was created by a sample configure 1.0, which was' >&5
 : > confdefs.h
 waits() {
-    test -z "$WANTED" || until test `find "$STORE" -type f | wc -l` -ge $WANTED; do :; done
+    test -z "$WANTED" || until test `find "$STORE" -type f | wc -l` -ge $WANTED; do sleep 0.05; done
     WANTED=
 }
 try() {
@@ -42,6 +42,8 @@ try() {
 }
 """
 END: Final = "rm -f conftest*\n"
+#: s: what runs ahead gets what others leave, and other tests leave little.
+PATIENCE: Final = 300
 #: Four checks, of which three come after the first that nobody answers.
 SCRIPT: Final = (
     BEGIN
@@ -88,9 +90,8 @@ def run(space: Space, store: Path, wanted: int, **environment: str) -> int:
     plain = space.tree()
     space.clear()
     space.write({"configure": (space.root / "configure").read_text()})
-    ended = space.smpmake(
-        "sh", "./configure", STORE=f"{store}/q", WANTED=str(wanted), **environment
-    )
+    told = {"STORE": f"{store}/q", "WANTED": str(wanted), **environment}
+    ended = space.finish(space.start(SMPMAKE, "sh", "./configure", **told), PATIENCE)
     assert ended.status == 0, ended
     assert space.tree() == plain, ended
     space.expect_clean()
@@ -239,7 +240,7 @@ def test_an_early_end_leaves_no_compiler_and_no_temporary_file(space: Space, sto
     slow = "\n".join(lines)
     script = (
         BEGIN + "try A 'int a;' gcc -c conftest.c\n"
-        'test -z "$EARLY" || { until ls "$TMPDIR"/cc*.s; do :; done > /dev/null 2>&1; exit 0; }\n'
+        'test -z "$EARLY" || { until ls "$TMPDIR"/cc*.s; do sleep 0.05; done > /dev/null 2>&1; exit 0; }\n'
         f"try B '{slow}' gcc -O2 -c conftest.c\ntry C '{slow}' gcc -O3 -c conftest.c\n" + END
     )
     first(space, script)
