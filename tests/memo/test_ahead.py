@@ -240,14 +240,16 @@ def test_an_early_end_leaves_no_compiler_and_no_temporary_file(space: Space, sto
     slow = "\n".join(lines)
     script = (
         BEGIN + "try A 'int a;' gcc -c conftest.c\n"
-        'test -z "$EARLY" || { until ls "$TMPDIR"/cc*.s; do sleep 0.05; done > /dev/null 2>&1; exit 0; }\n'
+        'if test -n "$EARLY"; then\n'
+        'until ls "$TMPDIR"/cc*.s > /dev/null 2>&1; do sleep 0.05; done; exit 0; fi\n'
         f"try B '{slow}' gcc -O2 -c conftest.c\ntry C '{slow}' gcc -O3 -c conftest.c\n" + END
     )
     first(space, script)
     forget(store)
     space.clear()
     space.write({"configure": script})
-    assert space.smpmake("sh", "./configure", EARLY="1").status == 0
+    process = space.start(SMPMAKE, "sh", "./configure", EARLY="1")
+    assert space.finish(process, PATIENCE).status == 0
     space.expect_clean()
     mine = [p for p in psutil.process_iter(["name", "environ"]) if p.info["name"] == "cc1"]
     assert not [p for p in mine if (p.info["environ"] or {}).get("TMPDIR") == str(space.temporary)]
