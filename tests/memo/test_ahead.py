@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -16,7 +15,7 @@ import psutil
 import pytest
 
 from smpmake.session import memo
-from tests.support.remembered import counts
+from tests.support.remembered import counts, forget_all_but_checks
 from tests.support.space import SMPMAKE, Space
 
 #: As autoconf's: a text is what was found so far and a body.  The second check waits until as many
@@ -70,15 +69,6 @@ def store(space: Space) -> Path:
     return Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
 
 
-def forget(store: Path) -> None:
-    """All but the list of checks."""
-    for kind in "qc":
-        shutil.rmtree(store / kind, ignore_errors=True)
-    for path in (store / "s").iterdir():
-        if not path.name.startswith("checks-"):
-            path.unlink()
-
-
 def list_of(store: Path) -> Path:
     (found,) = (store / "s").glob("checks-*")
     return found
@@ -86,7 +76,7 @@ def list_of(store: Path) -> Path:
 
 def run(space: Space, store: Path, wanted: int, **environment: str) -> int:
     """Runs the script again without what is remembered but the list; the results given back."""
-    forget(store)
+    forget_all_but_checks(store)
     plain = space.tree()
     space.clear()
     space.write({"configure": (space.root / "configure").read_text()})
@@ -245,7 +235,7 @@ def test_an_early_end_leaves_no_compiler_and_no_temporary_file(space: Space, sto
         f"try B '{slow}' gcc -O2 -c conftest.c\ntry C '{slow}' gcc -O3 -c conftest.c\n" + END
     )
     first(space, script)
-    forget(store)
+    forget_all_but_checks(store)
     space.clear()
     space.write({"configure": script})
     process = space.start(SMPMAKE, "sh", "./configure", EARLY="1")
@@ -370,7 +360,7 @@ STANDS: Final = BEGIN + (
 @pytest.mark.parametrize("how", ["end", "kill", "interrupt", "everything"])
 def test_no_process_of_it_outlives_the_build(space: Space, store: Path, how: str) -> None:
     first(space, STANDS.replace("echo here > $READY\nread line < $GATE\n", ""))
-    forget(store)
+    forget_all_but_checks(store)
     space.clear()
     space.write({"configure": STANDS})
     gate, ready = space.root / "gate", space.root / "ready"

@@ -15,6 +15,7 @@ from tests.packages.trees import Entries, Lens, differences, snapshot
 from tests.packages.trials import Stand, stand
 from tests.soak.corpus import CannotBuildError, PackageSection
 from tests.support.findings import DifferenceError
+from tests.support.remembered import forget_all_but_checks
 
 _SCRIPT = "./configure"
 _SHOWN = 8
@@ -72,13 +73,7 @@ class _Script:
         return self._runs
 
     def _forget(self) -> None:
-        """All but the list."""
-        store = self._store / "smpmake" / "memo"
-        for kind in ("q", "c"):
-            shutil.rmtree(store / kind, ignore_errors=True)
-        for path in (store / "s").iterdir():
-            if not path.name.startswith("checks-"):
-                path.unlink()
+        forget_all_but_checks(self._store / "smpmake" / "memo")
 
     def _expect(self, what: str, more: Sequence[str]) -> None:
         plain = [self._configured((), more) for _ in range(2)]

@@ -48,6 +48,15 @@ def counts(space: Space) -> dict[str, Any]:
     return found
 
 
+def forget_all_but_checks(store: Path) -> None:
+    """Leaves the lists of configure's checks."""
+    for kind in "qc":
+        shutil.rmtree(store / kind, ignore_errors=True)
+    for path in (store / "s").iterdir():
+        if not path.name.startswith("checks-"):
+            path.unlink()
+
+
 def settle(folder: Path) -> None:
     """Comes back when no file that is there now is young any more, by the file system's clock."""
     clock = FileClock()

@@ -12,6 +12,7 @@
  * As many run at once as there are CPUs.  It ends with the build, with its list, or if the script
  * asks nothing for long.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -73,7 +74,6 @@ struct running {
 };
 
 static struct {
-	char *data; /* KNOWN, whole */
 	struct known *checks;
 	size_t count, next;           /* the check that the script asks next, as far as known */
 	char defined[CHECKS_LARGEST]; /* confdefs */
@@ -85,8 +85,7 @@ static struct {
 	size_t cpus, slots;
 	char cwd[PATH_MAX];
 	const char *session, *told, *memo;
-	char number[24], self[24];
-	struct inherited inherited;
+	char self[24];
 	sigset_t mask; /* as the shim has handed them on, and what it has ignored */
 	struct sigaction before[sizeof heard / sizeof *heard];
 } script;
@@ -154,14 +153,14 @@ static int read_known(const char *path)
 {
 	size_t size = 0, room = 0;
 	struct checks_head head;
-	script.data = read_file(path, &size);
-	if (script.data == NULL || size < sizeof head)
+	const char *data = read_file(path, &size); /* it stays */
+	if (data == NULL || size < sizeof head)
 		return -1;
-	memcpy(&head, script.data, sizeof head);
+	memcpy(&head, data, sizeof head);
 	if (head.magic != CHECKS_MAGIC)
 		return -1;
 	const struct check *check;
-	for (size_t at = sizeof head; (check = check_at(script.data + at, size - at)) != NULL;
+	for (size_t at = sizeof head; (check = check_at(data + at, size - at)) != NULL;
 	     at += check->size) {
 		if (script.count == room) {
 			room = room * 2 + 256;
@@ -379,13 +378,9 @@ static int output(int is_null)
 
 static _Noreturn void run(const struct check *check, const char *folder, char **words)
 {
-	char marks[PATH_MAX];
 	int out = output(check->flags & CHECK_OUT_IS_NULL);
 	int err =
 	    check->flags & CHECK_IS_ONE_STREAM ? out : output(check->flags & CHECK_ERR_IS_NULL);
-	snprintf(marks, sizeof marks, "%s/ahead", script.session);
-	setenv(OURS "MARKS", marks, 1);
-	setenv(OURS "INHERITED", script.number, 1);
 	size_t count = 0;
 	while (words[count] != NULL)
 		count++;
@@ -407,28 +402,14 @@ static _Noreturn void run(const struct check *check, const char *folder, char **
 
 static void empty(const char *folder)
 {
-	char path[PATH_MAX + 64 + NAME_MAX];
-	struct entry {
-		uint64_t inode;
-		int64_t next;
-		uint16_t size;
-		uint8_t type;
-		char name[];
-	};
-	static _Alignas(8) char room[16384];
 	chmod(folder, 0700); /* it may have had the script's mode */
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	long got;
-	while (fd >= 0 && (got = kernel(SYS_getdents64, fd, room, sizeof room)) > 0)
-		for (long at = 0; at < got;) {
-			const struct entry *entry = (const void *)(room + at);
-			if (snprintf(path, sizeof path, "%s/%s", folder, entry->name) <
-			    (int)sizeof path)
-				unlink(path); /* folders stay: they are nobody's harm */
-			at += entry->size;
-		}
-	if (fd >= 0)
-		close(fd);
+	DIR *listing = opendir(folder);
+	const struct dirent *entry;
+	while (listing != NULL && (entry = readdir(listing)) != NULL)
+		unlinkat(dirfd(listing), entry->d_name,
+		         0); /* folders stay: they are nobody's harm */
+	if (listing != NULL)
+		closedir(listing);
 }
 
 static void begin(struct running *place, const struct check *check, char **words,
@@ -486,12 +467,7 @@ static int is_idle(size_t running)
 	read_text("/proc/meminfo", text, sizeof text);
 	if (number_behind(text, "MemAvailable:") < number_behind(text, "MemTotal:") / 20)
 		return 0;
-	read_text("/proc/loadavg", text, sizeof text);
-	const char *at = text;
-	for (int i = 0; i < 3 && at != NULL; i++)
-		at = strchr(at + 1, ' ');
-	long now = at != NULL ? strtol(at, NULL, 10) : 0;
-	return now - 1 <= (long)(script.cpus > running ? script.cpus : running);
+	return count_running() - 1 <= (long)(script.cpus > running ? script.cpus : running);
 }
 
 /* Runs a check with this text, unless it was; -1 where no CPU is idle. */
@@ -581,7 +557,7 @@ static void end_all(void)
 
 /* A guard tells what its process looks at.  It is not to ask the session, nor to write down for it
  * what these commands change: their session is this folder, in which nothing is pending. */
-static int stand_alone(const char *folder)
+static int stand_alone(const char *folder, const char *inherited)
 {
 	static const char *const kept[] = {
 	    OURS "TREE=", OURS "GUARD=", OURS "SHIMS=", OURS "BUILD=", OURS "COMMAND=", NULL};
@@ -602,6 +578,8 @@ static int stand_alone(const char *folder)
 	setenv(OURS "SOCKET", path, 1);
 	snprintf(path, sizeof path, "%s/board", folder);
 	setenv(OURS "BOARD", path, 1);
+	setenv(OURS "MARKS", folder, 1);
+	setenv(OURS "INHERITED", inherited, 1);
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int failed = fd < 0 || ftruncate(fd, sizeof(struct board)) != 0 ||
 	             pwrite(fd, &head, sizeof head, 0) != sizeof head;
@@ -657,6 +635,8 @@ int main(int argc, char **argv)
 	if (argc != 9 || getcwd(script.cwd, sizeof script.cwd) == NULL)
 		return STATUS_CANNOT_RUN;
 	const char *list = argv[2], *turn = argv[3];
+	char number[24];
+	struct inherited inherited;
 	script.session = argv[4];
 	script.told = argv[5];
 	script.memo = argv[6];
@@ -666,9 +646,8 @@ int main(int argc, char **argv)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	hear_signals();
 	(void)!chdir("/");
-	look_at_inherited(-1, &script.inherited);
-	snprintf(script.number, sizeof script.number, "%lu",
-	         (unsigned long)script.inherited.number);
+	look_at_inherited(-1, &inherited);
+	snprintf(number, sizeof number, "%lu", (unsigned long)inherited.number);
 	syscall(SYS_close_range, 0, ~0u, 0);
 	for (int fd = 0; fd < 3; fd++)
 		(void)!open("/dev/null", O_RDWR);
@@ -687,7 +666,7 @@ int main(int argc, char **argv)
 	struct rlimit processes;
 	if (getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur < FEWEST_PROCESSES)
 		script.slots = 0; /* they are the script's */
-	if (script.slots > 0 && stand_alone(marks) == 0 && read_known(argv[1]) == 0)
+	if (script.slots > 0 && stand_alone(marks, number) == 0 && read_known(argv[1]) == 0)
 		follow(list, turn);
 	end_all();
 	for (size_t i = 0; i < script.slots; i++) {

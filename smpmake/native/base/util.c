@@ -1,6 +1,7 @@
 #include "util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,4 +198,27 @@ int is_one_of(const char *tool, const char *const *names)
 			return 1;
 	}
 	return 0;
+}
+
+char *put_hex(char *at, uint64_t value)
+{
+	static const char digits[] = "0123456789abcdef";
+	for (int i = 60; i >= 0; i -= 4)
+		*at++ = digits[value >> i & 15];
+	*at = '\0';
+	return at;
+}
+
+long count_running(void)
+{
+	char text[64];
+	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	const char *at = text;
+	for (int i = 0; i < 3 && at != NULL; i++)
+		at = strchr(at + 1, ' ');
+	return at != NULL ? (long)strtoul(at, NULL, 10) : -1;
 }

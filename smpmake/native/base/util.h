@@ -54,5 +54,10 @@ int64_t clock_ns(int clock);
 /* Put a text, or a number in digits, at `at`, as far as `end`; return what is behind it. */
 char *put_text(char *at, const char *end, const char *text);
 char *put_number(char *at, const char *end, unsigned long value);
+/* Put 16 digits, and a NUL; return where that is. */
+char *put_hex(char *at, uint64_t value);
+
+/* How many processes run on this machine, or would if there were a CPU; -1 where nobody tells. */
+long count_running(void);
 
 #endif

@@ -555,6 +555,11 @@ int memo_first_scope(const struct memo_question *q)
 	return q->is_bound ? MEMO_ONLY_HERE : 0;
 }
 
+char *memo_put_mark(const struct memo_question *q, char *at)
+{
+	return put_hex(at, quick_sum(q->keys[memo_first_scope(q)], SHA256_SIZE));
+}
+
 /* Of PWD, and of a HOME that is in the tree (debhelper makes one), what is below the top; NULL of
  * any other.  A program that takes PWD for its folder asks whether it is that, and what one finds
  * in HOME is looked at again. */
@@ -634,7 +639,7 @@ static enum memo_why add_variables(struct memo_question *q, struct sha256 sums[M
 	return 0;
 }
 
-static int is_null(const struct stat *info)
+int memo_is_null(const struct stat *info)
 {
 	return S_ISCHR(info->st_mode) && info->st_rdev == NULL_DEVICE;
 }
@@ -661,7 +666,7 @@ static void stand_in(struct stat info[3])
 	info[0].st_mode = S_IFCHR;
 	info[0].st_rdev = NULL_DEVICE;
 	for (int fd = 1; fd < 3; fd++)
-		if (!S_ISCHR(info[fd].st_mode) || is_null(&info[fd]) ||
+		if (!S_ISCHR(info[fd].st_mode) || memo_is_null(&info[fd]) ||
 		    kernel(SYS_ioctl, fd, TIOCGWINSZ, &size) != 0)
 			info[fd].st_mode = S_IFREG;
 }
@@ -672,7 +677,7 @@ static enum memo_why add_streams(struct memo_question *q, const struct stat info
                                  struct sha256 *sum)
 {
 	for (int fd = 0; fd < 3; fd++) {
-		if (S_ISCHR(info[fd].st_mode) && !is_null(&info[fd])) {
+		if (S_ISCHR(info[fd].st_mode) && !memo_is_null(&info[fd])) {
 			struct winsize size = {0, 0, 0, 0};
 			int is_terminal = kernel(SYS_ioctl, fd, TIOCGWINSZ, &size) == 0;
 			if (fd > 0 && !is_terminal)
@@ -687,7 +692,7 @@ static enum memo_why add_streams(struct memo_question *q, const struct stat info
 		}
 		if (fd > 0 && memo_is_deserted(fd))
 			return MEMO_STREAMS;
-		add_number(sum, is_null(&info[fd]) ? 0 : info[fd].st_mode & S_IFMT);
+		add_number(sum, memo_is_null(&info[fd]) ? 0 : info[fd].st_mode & S_IFMT);
 	}
 	int one = is_one_stream(q, &info[1], &info[2]);
 	if (one < 0)

@@ -64,8 +64,14 @@ char **memo_words(const char *told, const char *session, const char *known, cons
 enum memo_why memo_ask(struct memo_question *q, const char *program, char *const *argv,
                        char *const *env);
 
+/* Whether a file is /dev/null. */
+int memo_is_null(const struct stat *info);
+
 /* The first scope that an entry may have. */
 int memo_first_scope(const struct memo_question *q);
+
+/* Puts the name of the file by which others see that a question is at work. */
+char *memo_put_mark(const struct memo_question *q, char *at);
 
 /* The value of a variable, or NULL; `size` is that of its name. */
 const char *memo_value(char *const *env, const char *name, size_t size);

@@ -45,15 +45,6 @@ static long read_here(const char *name, char *room, size_t most)
 	return size;
 }
 
-static char *put_hex(char *at, uint64_t number)
-{
-	static const char digits[] = "0123456789abcdef";
-	for (int i = 60; i >= 0; i -= 4)
-		*at++ = digits[number >> i & 15];
-	*at = '\0';
-	return at;
-}
-
 static int find_script(struct script *script, const struct memo_question *q, const char *session)
 {
 	char head[1024];
@@ -113,7 +104,7 @@ static uint32_t streams_of(const struct memo_question *q)
 		struct stat info;
 		memset(&info, 0, sizeof info);
 		fstat(fd, &info);
-		int is_null = S_ISCHR(info.st_mode) && info.st_rdev == 0x103;
+		int is_null = memo_is_null(&info);
 		if (fd == 0 ? !is_null : !is_null && !S_ISREG(info.st_mode))
 			return UINT32_MAX;
 		if (is_null && fd > 0)
@@ -230,16 +221,8 @@ static void begin_ahead(const struct script *script, const struct context *s, co
  */
 static int is_busy(const struct context *s)
 {
-	char text[64];
-	int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	const char *at = text;
-	for (int i = 0; i < 3 && at != NULL; i++)
-		at = strchr(at + 1, ' ');
-	return at == NULL || strtoul(at, NULL, 10) > strtoul(s->ahead, NULL, 10) + 1;
+	long running = count_running();
+	return running < 0 || (unsigned long)running > strtoul(s->ahead, NULL, 10) + 1;
 }
 
 /* Waits for the process whose number a mark holds; 0 where there is none. */
@@ -266,8 +249,7 @@ static int wait_for(const char *mark, const struct context *s)
 
 static void put_mark(char mark[PATH_MAX], const struct memo_question *q, const char *session)
 {
-	put_hex(stpcpy(stpcpy(mark, session), "/ahead/"),
-	        quick_sum(q->keys[memo_first_scope(q)], SHA256_SIZE));
+	memo_put_mark(q, stpcpy(stpcpy(mark, session), "/ahead/"));
 }
 
 int was_run_ahead(const struct script *script, const struct memo_question *q, const char *session)

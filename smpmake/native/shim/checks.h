@@ -6,7 +6,7 @@
 #include "context.h"
 #include "memo/question.h"
 
-/* Where a script's list and its run ahead are; `is_known`: there is a list of an earlier run. */
+/* Where a script's list, that of an earlier run and the mark of its run ahead are. */
 struct script {
 	char list[PATH_MAX], known[PATH_MAX], turn[PATH_MAX];
 	int is_listed;
