@@ -15,12 +15,12 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-#: What stands in for libc in the shim, which is started for each command of a build.
+#: What stands in for libc in the shim and the recorder, which are started for each command.
 BARE = ("bare", "texts")
 #: Each program's rooms in native/; what a room has and a program does not need is left out.
 PROGRAMS = {
     "shim": ("shim", *BARE, "memo", "base"),
-    "memo": ("trace", "memo", "base"),
+    "memo": ("trace", *BARE, "memo", "base"),
     "recall": ("recall", "memo", "base"),
     "ahead": ("ahead", "base"),
     "worker": ("worker", "base"),

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,9 +21,7 @@ _Static_assert(REMOTE_LARGEST_FILE == MEMO_LARGEST, "they are one");
 
 static int64_t clock_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 /* The session's socket, or -1: there is none where no server is, or it was given up. */
@@ -88,7 +85,8 @@ static void note_alike(const struct memo_question *q, char alike[32])
 			check = " check";
 	}
 	memset(alike, 0, 32);
-	snprintf(alike, 32, "%.16s%.2s%s", name != NULL ? name + 1 : q->program, does, check);
+	char *at = put_text(alike, alike + 16, name != NULL ? name + 1 : q->program);
+	put_text(put_text(at, at + 2, does), alike + 31, check);
 }
 
 /* ------------------------------------------------------------------ what is believed */

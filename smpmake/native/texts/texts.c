@@ -75,6 +75,15 @@ TEXT void *(memrchr)(const void *memory, int byte, size_t size)
 	return NULL;
 }
 
+TEXT void *(memchr)(const void *memory, int byte, size_t size)
+{
+	const char *at = memory;
+	for (; size > 0; size--, at++)
+		if (*at == (char)byte)
+			return (void *)(uintptr_t)at;
+	return NULL;
+}
+
 /* Goes on by as much as the last byte of a place allows (Horspool): a program's head is searched
  * before each start. */
 TEXT void *memmem(const void *memory, size_t size, const void *part, size_t length)

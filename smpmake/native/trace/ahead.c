@@ -46,7 +46,7 @@ void end_ahead(const struct trace *trace, int is_kept)
 		if (trace->altered[i].is_temporary)
 			unlink(trace->altered[i].path);
 	char done[PATH_MAX + 2];
-	snprintf(done, sizeof done, "%s+", mark);
+	strcpy(stpcpy(done, mark), "+");
 	if (*mark != '\0' && (!is_kept || rename(mark, done) != 0))
 		unlink(mark);
 }

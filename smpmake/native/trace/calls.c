@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -12,6 +11,8 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "base/util.h"
 
 #define OTHER_CALLS 0x40000000u /* x32's */
 #define LINKS 40                /* on the way to a program, as many as the kernel follows */
@@ -37,10 +38,17 @@ static int text_of(pid_t process, uint64_t address, char room[PATH_MAX])
 	return -1;
 }
 
+void trace_name_fd(pid_t process, int fd, char name[64])
+{
+	const char *end = name + 63;
+	char *at = put_number(put_text(name, end, "/proc/"), end, (unsigned long)process);
+	*put_number(put_text(at, end, "/fd/"), end, (unsigned long)fd) = '\0';
+}
+
 static int link_of(pid_t process, int fd, char room[PATH_MAX])
 {
 	char name[64];
-	snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)process, fd);
+	trace_name_fd(process, fd, name);
 	ssize_t size = readlink(name, room, PATH_MAX - 1);
 	room[size > 0 ? size : 0] = '\0';
 	return size > 0 && *room == '/' ? 0 : -1;
@@ -281,9 +289,9 @@ static void note_end(struct trace *trace, pid_t process)
 static void note_using(struct trace *trace, pid_t process, int fd)
 {
 	char theirs[PATH_MAX] = "", ours[PATH_MAX] = "", name[64];
-	snprintf(name, sizeof name, "/proc/%d/fd/%d", (int)process, fd);
+	trace_name_fd(process, fd, name);
 	ssize_t size = readlink(name, theirs, sizeof theirs - 1);
-	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	trace_name_fd(getpid(), fd, name);
 	ssize_t own = readlink(name, ours, sizeof ours - 1);
 	if (size < 0 || own < 0 || (strcmp(theirs, ours) == 0 && strcmp(ours, "/dev/null") != 0))
 		trace_spoil(trace, MEMO_INPUT);

@@ -107,6 +107,8 @@ void trace_share(struct trace *trace);
 void trace_take_notes(struct trace *trace);
 /* One call that waits at the listener; 0 where there was none. */
 int trace_serve(struct trace *trace, int listener);
+/* The name by which another finds what a process has open. */
+void trace_name_fd(pid_t process, int fd, char name[64]);
 void trace_spoil(struct trace *trace, enum memo_why why);
 struct altered *trace_altered(const struct trace *trace, const char *path);
 /* The place among the question's named files of what has that path here, or -1. */

@@ -2,7 +2,6 @@
 #include "calls.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -26,7 +25,7 @@ void trace_share(struct trace *trace)
 	memcpy(looks->code, code, sizeof code);
 	looks->magic = LOOKS_MAGIC;
 	looks->young_ns = trace_young_ns(trace);
-	snprintf(trace->place, sizeof trace->place, "/proc/%d/fd/%d", (int)getpid(), fd);
+	trace_name_fd(getpid(), fd, trace->place);
 	trace->notes = looks;
 }
 
