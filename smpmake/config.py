@@ -69,7 +69,7 @@ class Settings(NamedTuple):
     memo_size   how much of them: MiB.
     memo_remote  the address of a server that has results of other machines, or "off".
     memo_push   whether results are sent there, too.
-    run_ahead   whether checks of configure that an earlier run made run before their turn.
+    run_ahead   whether checks of configure run before their turn.
     engine      who compiles: "local", "distcc", "icecream", or "auto" for a cluster where there is
                 one.
     remote      how many compiles are on other machines at once; 0: as many as these take.

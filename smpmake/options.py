@@ -228,7 +228,7 @@ OPTIONS: Final = (
     Option(
         "run_ahead",
         "flag",
-        "Run the checks of a configure script that ran before ahead of their turn, on idle CPUs"
+        "Run the checks of a configure script ahead of their turn, on idle CPUs"
         " (with --memo=auto or on; the default).",
         default="--run-ahead",
         words=("--run-ahead",),

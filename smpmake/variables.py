@@ -35,9 +35,11 @@ DEPTH: Final = f"{OURS}DEPTH"
 MEMO: Final = f"{OURS}MEMO"
 MEMORUN: Final = f"{OURS}MEMORUN"
 RECALL: Final = f"{OURS}RECALL"
-#: How many checks of configure run ahead of their script at once, and what runs them; where such a
-#: one says that it is at work, and what its script inherited.
+#: How many checks of configure run ahead of their script at once, and what runs them; the
+#: interpreter that reads an unknown script; where a check that runs ahead says that it is at work,
+#: and what its script inherited.
 AHEAD: Final = f"{OURS}AHEAD"
+READER: Final = f"{OURS}READER"
 MARKS: Final = f"{OURS}MARKS"
 INHERITED: Final = f"{OURS}INHERITED"
 #: The top of the tree in which a session builds.
@@ -47,5 +49,5 @@ LOOKS: Final = f"{OURS}LOOKS"
 ALL: Final = (
     *(SOCKET, BOARD, BUILD, GUARD, SHIMS, COMMAND, TRACE, CALLER, UNGUARDED),
     *(REAL, LINE, RECIPE, DEPTH, MEMO, MEMORUN, RECALL, TREE, LOOKS),
-    *(AHEAD, MARKS, INHERITED),
+    *(AHEAD, READER, MARKS, INHERITED),
 )

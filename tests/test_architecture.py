@@ -38,6 +38,7 @@ MAY: dict[str, set[str]] = {
     "commands": set(),
     "options": set(),
     "variables": set(),
+    "configure": {"protocol", "variables"},
     "config": {"commands", "errors", "folders", "options", "private"},
     "protocol": {"errors", "records"},
     "timing": {"commands", "records", "units"},
@@ -179,13 +180,15 @@ PURE = (
     "timing",
 )
 TOUCHES = {"os", "time", "asyncio", "subprocess", "socket", "threading", "pathlib", "signal"}
-#: Words that are tools' names too, and mean something else: options and commands of ours, and what
-#: a build file that we write for others runs.
+#: Words that are tools' names too, and mean something else: options and commands of ours, what a
+#: build file that we write for others runs, and what stands in every configure script.
 OTHER_MEANINGS = {
     "protocol/layout.py": {"size"},  # a field
     "native/guard/view/peers.c": {"sccache", "distcc", "icecc"},  # in names of sockets
     "cli/shims.py": {"install"},
     "config.py": {"memo-size"},
+    "configure/foretell.py": {"gcc", "g++"},
+    "configure/shell.py": {"cat", "cp", "rm", "sed"},
     "options.py": {"distcc", "history-size", "memo-size"},
     "cluster/compilers.py": {"as"},
     "cluster/discovery.py": {"distcc", "icecc"},

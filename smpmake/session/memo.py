@@ -9,6 +9,7 @@ import contextlib
 import os
 import select
 import signal
+import sys
 import time
 import zlib
 from collections import Counter
@@ -96,14 +97,14 @@ def prepare(mode: str, session: Path, most: int, *, ahead: int = 1) -> dict[str,
     runner = native.program("ahead")
     # It is to have no guard of the build's.
     may_run = ahead > 1 and not takes_guard(runner)
-    before = {variables.AHEAD: f"{ahead}:{runner}"} if may_run else {}
+    before = {variables.AHEAD: f"{ahead}:{runner}", variables.READER: sys.executable}
     build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {
         variables.MEMO: f"{mode}:{began}:{_settled_ns()}:{most}:{build}:{store}",
         variables.MEMORUN: program,
         variables.RECALL: recall,
         variables.TREE: os.fspath(folders.repository_of(here) or here),
-        **before,
+        **(before if may_run else {}),
     }
 
 

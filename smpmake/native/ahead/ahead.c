@@ -1,13 +1,14 @@
 /* smpmake-ahead KNOWN LIST TURN SESSION TOLD MEMORUN CPUS CALLER: runs the checks of a configure
  * script before their turn.
  *
- * KNOWN is the list of an earlier run, LIST that of this one, to which the script's shims add each
- * check when it comes.  A check is a compile of a text, which is confdefs and a body.  The bodies
- * are the earlier run's; confdefs is what it is now, and what the earlier run added since then.
- * smpmake-memo runs each in a folder of its own, which stands in the place of the script's in a
- * namespace of its own, and remembers the result.  The script's shim finds it there if it asks the
- * same, and if all that the compile looked at is so in the script's folder.  A wrong guess costs
- * time of an idle CPU.
+ * KNOWN is the list of an earlier run; where there is none the script's text is read, and the list
+ * is what is foretold by that (smpmake.configure.foretell).  LIST is that of this run, to which the
+ * script's shims add each check when it comes.  A check is a compile of a text, which is confdefs
+ * and a body.  The bodies are the earlier run's; confdefs is what it is now, and what the earlier
+ * run added since then. smpmake-memo runs each in a folder of its own, which stands in the place of
+ * the script's in a namespace of its own, and remembers the result.  The script's shim finds it
+ * there if it asks the same, and if all that the compile looked at is so in the script's folder.  A
+ * wrong guess costs time of an idle CPU.
  *
  * As many run at once as there are CPUs.  It ends with the build, with its list, or if the script
  * asks nothing for long.
@@ -39,33 +40,27 @@
 #include "base/util.h"
 #include "layout/board.h"
 #include "layout/checks.h"
+#include "words.h"
 
 #define MOST_RUNNING 16
-#define LEAD 48   /* checks: behind a wrong guess all are for nothing */
-#define NEARBY 64 /* checks that another version of a package may have left out */
+#define LEAD 48         /* checks: behind a wrong guess all are for nothing */
+#define FORETOLD_LEAD 3 /* for each that runs */
+#define NEARBY 64       /* checks that another version of a package may have left out */
 #define SILENCE_MS 10000
 #define LOOK_MS 50
 #define PATIENCE 100 /* looks until who does not end is killed: others may have the CPUs */
 #define FEWEST_PROCESSES 1024
 #define FEWEST_MISSES 16 /* until it is in vain */
-#define MOST_CHANGES 8   /* to compile, to link, to preprocess, and by other macros */
+#define FORETOLD_MISSES 48
 
 /* Of these it hears: a child's end, and that it is to end. */
 static const int heard[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 
 struct known {
 	const struct check *check;
-	char **words;
-	size_t count;
+	struct words words;
 	uint64_t body;  /* its sum */
 	uint64_t asked; /* that of what was run ahead, 0: nothing */
-};
-
-/* What is to be put in the place of what, in words of the earlier run: other flags.  Where there
- * were none they come between the same two words. */
-struct change {
-	char **old, **new, *before, *behind;
-	size_t old_count, new_count;
 };
 
 struct running {
@@ -75,14 +70,16 @@ struct running {
 
 static struct {
 	struct known *checks;
-	size_t count, next;           /* the check that the script asks next, as far as known */
+	size_t room, count, next;     /* the check that the script asks next, as far as known */
 	char defined[CHECKS_LARGEST]; /* confdefs */
 	size_t defined_size;
-	off_t heard;                         /* bytes of LIST */
-	size_t came;                         /* checks that were in it */
-	struct change changes[MOST_CHANGES]; /* the newest first */
+	off_t read, heard; /* bytes of what is known, and of LIST */
+	size_t came;       /* checks that were in it */
+	/* Of these it was not known yet what comes; and how many misses are needed to give up. */
+	size_t came_before, missed_before, fewest_missed;
+	pid_t reader; /* that foretells what comes; 0: none does any more */
 	struct running running[MOST_RUNNING];
-	size_t cpus, slots;
+	size_t cpus, slots, lead;
 	char cwd[PATH_MAX];
 	const char *session, *told, *memo;
 	char self[24];
@@ -117,15 +114,17 @@ static const struct check *check_at(const char *data, size_t size)
 	return check;
 }
 
-static char *read_file(const char *path, size_t *size)
+/* What a file has from a place on; NULL where it is none of ours. */
+static char *read_from(const char *path, off_t from, size_t *size)
 {
 	struct stat info;
 	char *data = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid()) {
-		*size = (size_t)info.st_size;
+	if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+	    info.st_size >= from) {
+		*size = (size_t)(info.st_size - from);
 		data = must_alloc(*size + 8);
-		if (read_all(fd, data, *size) != 0)
+		if (lseek(fd, from, SEEK_SET) != from || read_all(fd, data, *size) != 0)
 			data = NULL;
 	}
 	if (fd >= 0)
@@ -133,115 +132,38 @@ static char *read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* The words of a check, NULL-ended; they stay. */
-static char **split(const struct check *check, size_t *count)
-{
-	char *copy = must_alloc(check->words);
-	memcpy(copy, words_of(check), check->words);
-	*count = 0;
-	for (size_t at = 0; at < check->words; at += strlen(copy + at) + 1)
-		(*count)++;
-	char **words = must_alloc((*count + 1) * sizeof *words);
-	size_t n = 0;
-	for (size_t at = 0; at < check->words; at += strlen(copy + at) + 1)
-		words[n++] = copy + at;
-	words[n] = NULL;
-	return words;
-}
-
+/* Reads what the list has now and had not before. */
 static int read_known(const char *path)
 {
-	size_t size = 0, room = 0;
+	size_t size = 0, at = 0;
 	struct checks_head head;
-	const char *data = read_file(path, &size); /* it stays */
-	if (data == NULL || size < sizeof head)
+	const char *data = read_from(path, script.read, &size); /* it stays */
+	if (data == NULL)
 		return -1;
-	memcpy(&head, data, sizeof head);
-	if (head.magic != CHECKS_MAGIC)
-		return -1;
+	if (script.read == 0) {
+		if (size < sizeof head)
+			return -1;
+		memcpy(&head, data, sizeof head);
+		if (head.magic != CHECKS_MAGIC)
+			return -1;
+		at = sizeof head;
+	}
 	const struct check *check;
-	for (size_t at = sizeof head; (check = check_at(data + at, size - at)) != NULL;
-	     at += check->size) {
-		if (script.count == room) {
-			room = room * 2 + 256;
-			script.checks = realloc(script.checks, room * sizeof *script.checks);
+	for (; (check = check_at(data + at, size - at)) != NULL; at += check->size) {
+		if (script.count == script.room) {
+			script.room = script.room * 2 + 256;
+			script.checks = realloc(script.checks, script.room * sizeof *script.checks);
 			if (script.checks == NULL)
 				return -1;
 		}
 		struct known *known = &script.checks[script.count++];
 		*known = (struct known){.check = check};
-		known->words = split(check, &known->count);
 		known->body = quick_sum(body_of(check), check->body);
-		if ((size_t)check->source + 1 >= known->count)
+		if (split_words(&known->words, words_of(check), check->words, check->source) != 0)
 			return -1;
 	}
+	script.read += (off_t)at;
 	return 0;
-}
-
-/* ------------------------------------------------------------------ words */
-
-/* What is different between two commands that ask the same with other flags. */
-static void learn_change(const struct known *then, const struct check *now)
-{
-	size_t old_count = then->count, new_count, first = 0, last = 0;
-	char **old = then->words, **new = split(now, &new_count);
-	while (first < old_count && first < new_count && strcmp(old[first], new[first]) == 0)
-		first++;
-	while (last < old_count - first && last < new_count - first &&
-	       strcmp(old[old_count - 1 - last], new[new_count - 1 - last]) == 0)
-		last++;
-	if (first == 0) /* another compiler */
-		return;
-	memmove(script.changes + 1, script.changes, (MOST_CHANGES - 1) * sizeof *script.changes);
-	script.changes[0] = (struct change){old + first,
-	                                    new + first,
-	                                    old[first - 1],
-	                                    old[old_count - last],
-	                                    old_count - first - last,
-	                                    new_count - first - last};
-}
-
-/* Where a change begins in a check's words, -1 where it does not.  The source's name stays. */
-static long find_change(const struct change *change, const struct known *known)
-{
-	char *const *words = known->words;
-	const size_t source =
-	    (size_t)known->check->source + 1; /* the program's path is before them */
-	for (size_t at = 1; at + change->old_count <= known->count; at++) {
-		size_t same = 0;
-		while (same < change->old_count && strcmp(words[at + same], change->old[same]) == 0)
-			same++;
-		if (same == change->old_count && (source < at || source >= at + same) &&
-		    (same > 0 ||
-		     (strcmp(words[at - 1], change->before) == 0 && words[at] != NULL &&
-		      change->behind != NULL && strcmp(words[at], change->behind) == 0)))
-			return (long)at;
-	}
-	return -1;
-}
-
-/* The words of an earlier check as they would be now, in new memory, and which names the source. */
-static char **words_now(const struct known *known, uint32_t *source)
-{
-	const struct change *change = script.changes, *end = change + MOST_CHANGES;
-	long found = -1;
-	*source = known->check->source;
-	for (; change < end && change->before != NULL; change++)
-		if ((found = find_change(change, known)) >= 0)
-			break;
-	size_t at = found >= 0 ? (size_t)found : known->count, rest = at, more = 0;
-	if (found >= 0) {
-		rest += change->old_count;
-		more = change->new_count;
-		if ((size_t)*source + 1 >= rest)
-			*source += (uint32_t)(more - change->old_count);
-	}
-	char **now = must_alloc((at + more + known->count - rest + 1) * sizeof *now);
-	memcpy(now, known->words, at * sizeof *now);
-	if (more > 0)
-		memcpy(now + at, change->new, more * sizeof *now);
-	memcpy(now + at + more, known->words + rest, (known->count - rest + 1) * sizeof *now);
-	return now;
 }
 
 static uint64_t sum_of(char *const *words)
@@ -252,37 +174,40 @@ static uint64_t sum_of(char *const *words)
 	return sum;
 }
 
-static int is_as_words(const struct check *check, char *const *words)
-{
-	const char *at = words_of(check), *end = at + check->words;
-	for (; *words != NULL && at < end; words++, at += strlen(at) + 1)
-		if (strcmp(*words, at) != 0)
-			return 0;
-	return *words == NULL && at == end;
-}
-
 /* ------------------------------------------------------------------ what the script asks */
 
-/* Where in the earlier run the check is that has come: it asked the same text, with the words that
- * are expected now, or in any case one of the next; `count` where it is none of those. */
-static size_t place_of(const struct check *check, int *is_expected)
+/* Whether a check asks the same text as one that is known: 2 with the words that are expected now,
+ * 1 with others, 0 not. */
+static int is_alike(uint64_t body, const struct words *words, const struct known *known)
+{
+	if (known->body != body || known->check->source == 0)
+		return 0;
+	struct words expected = words_now(&known->words);
+	int is_same = are_same_words(words, &expected);
+	free(expected.all);
+	return 1 + is_same;
+}
+
+/* Which of the known checks has come: one of the next, or of those that were passed by for one with
+ * the same text; `count` where it is none of these. */
+static size_t place_of(const struct check *check, const struct words *words, int *is_expected)
 {
 	const uint64_t body = quick_sum(body_of(check), check->body);
-	size_t alike = script.count;
+	const size_t none = script.count, next = script.next;
+	const size_t end = none - next < NEARBY ? none : next + NEARBY;
+	const size_t begin = next < NEARBY ? 0 : next - NEARBY;
+	size_t alike = none;
 	*is_expected = 1;
-	for (size_t i = script.next; i < script.count && i < script.next + NEARBY; i++) {
-		const struct known *known = &script.checks[i];
-		uint32_t source;
-		if (known->body != body || known->check->source == 0)
-			continue;
-		char **words = words_now(known, &source);
-		int is_same = is_as_words(check, words);
-		free(words);
-		if (is_same)
+	for (size_t i = next; i < end; i++) {
+		int how = is_alike(body, words, &script.checks[i]);
+		if (how == 2)
 			return i;
-		alike = alike == script.count ? i : alike;
+		alike = how == 1 && alike == none ? i : alike;
 	}
 	*is_expected = 0;
+	for (size_t i = next; i > begin && alike == none; i--)
+		if (is_alike(body, words, &script.checks[i - 1]))
+			alike = i - 1;
 	return alike;
 }
 
@@ -293,14 +218,16 @@ static void hear(const struct check *check)
 		return;
 	memcpy(script.defined + script.defined_size, added_of(check), check->added);
 	script.defined_size += check->added;
-	if (check->source == 0)
+	struct words words; /* they stay: a change may be learned of them */
+	if (check->source == 0 ||
+	    split_words(&words, words_of(check), check->words, check->source) != 0)
 		return;
-	size_t place = place_of(check, &is_expected);
+	size_t place = place_of(check, &words, &is_expected);
 	if (place == script.count)
 		return;
 	script.next = place + 1;
 	if (!is_expected)
-		learn_change(&script.checks[place], check);
+		learn_change(&script.checks[place].words, &words);
 }
 
 /* Reads what was added to LIST; returns whether anything was, -1 where it is gone or begins anew.
@@ -473,19 +400,18 @@ static int is_idle(size_t running)
 /* Runs a check with this text, unless it was; -1 where no CPU is idle. */
 static int run_one(struct known *known, const char *text, size_t size, size_t *running)
 {
-	uint32_t source;
 	struct running *place = script.running;
-	char **words = words_now(known, &source);
-	uint64_t sum = (quick_sum(text, size) ^ sum_of(words)) | 1;
+	struct words words = words_now(&known->words);
+	uint64_t sum = (quick_sum(text, size) ^ sum_of(words.all)) | 1;
 	int is_new = known->asked != sum, may_begin = is_new && is_idle(*running);
 	while (place->process != 0)
 		place++;
 	if (may_begin) {
 		known->asked = sum;
-		begin(place, known->check, words, words[source + 1], text, size);
+		begin(place, known->check, words.all, words.all[words.source], text, size);
 		*running += place->process != 0;
 	}
-	free(words);
+	free(words.all);
 	return is_new && !may_begin ? -1 : 0;
 }
 
@@ -497,7 +423,7 @@ static void run_some(void)
 	for (size_t i = 0; i < script.slots; i++)
 		running += script.running[i].process != 0;
 	for (size_t i = script.next;
-	     running < script.slots && i < script.count && i < script.next + LEAD; i++) {
+	     running < script.slots && i < script.count && i < script.next + script.lead; i++) {
 		struct known *known = &script.checks[i];
 		const struct check *check = known->check;
 		if (size + check->added > CHECKS_LARGEST || check->body > CHECKS_LARGEST)
@@ -520,7 +446,9 @@ static size_t reap(void)
 {
 	size_t running = 0;
 	int status;
-	for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
+	for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+		if (ended == script.reader)
+			script.reader = 0;
 		for (size_t i = 0; i < script.slots; i++)
 			if (script.running[i].process == ended) {
 				script.running[i].process = 0;
@@ -528,6 +456,7 @@ static size_t reap(void)
 				if (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_CANNOT_RUN)
 					script.next = script.count;
 			}
+	}
 	for (size_t i = 0; i < script.slots; i++)
 		running += script.running[i].process != 0;
 	return running;
@@ -544,6 +473,8 @@ static void wake(int number)
 static void end_all(void)
 {
 	struct timespec moment = {0, LOOK_MS * 1000000};
+	if (script.reader > 0)
+		kill(script.reader, SIGKILL);
 	for (int i = 0; i < PATIENCE && reap() > 0; i++) {
 		for (size_t k = 0; k < script.slots; k++)
 			if (script.running[k].process != 0)
@@ -600,29 +531,74 @@ static void hear_signals(void)
 		sigaction(heard[i], &action, &script.before[i]);
 }
 
-/* Whether most checks that came had no answer: shims add a byte to TURN for each of these. */
-static int is_in_vain(const char *turn)
+/* Checks that had no answer: shims add a byte to TURN for each of these. */
+static size_t count_missed(const char *turn)
 {
 	struct stat info;
-	size_t missed = stat(turn, &info) == 0 ? (size_t)info.st_size - strlen(script.self) : 0;
-	return missed > FEWEST_MISSES && missed > script.came / 2;
+	return stat(turn, &info) == 0 ? (size_t)info.st_size - strlen(script.self) : 0;
 }
 
-static void follow(const char *list, const char *turn)
+static void begin_to_count(const char *turn)
+{
+	script.missed_before = count_missed(turn);
+	script.came_before = script.came;
+}
+
+/* Whether most checks that came had no answer. */
+static int is_in_vain(const char *turn)
+{
+	size_t missed = count_missed(turn) - script.missed_before;
+	return missed > script.fewest_missed && missed > (script.came - script.came_before) / 4 * 3;
+}
+
+/* Has the script's text read: what it is going to ask comes into a list, bit by bit. */
+static int begin_foretelling(const char *reader, const char *path)
+{
+	const struct sched_param none = {.sched_priority = 0};
+	char *words[] = {(char *)(uintptr_t)reader,
+	                 (char *)(uintptr_t)"-m",
+	                 (char *)(uintptr_t)"smpmake.configure.foretell",
+	                 script.cwd,
+	                 (char *)(uintptr_t)path,
+	                 NULL};
+	/* Guesses of guesses are seldom right. */
+	script.lead = FORETOLD_LEAD * script.slots;
+	script.fewest_missed = FORETOLD_MISSES;
+	script.reader = fork();
+	if (script.reader == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sched_setscheduler(0, SCHED_IDLE, &none);
+		unsetenv("LD_PRELOAD");
+		sigprocmask(SIG_SETMASK, &script.mask, NULL);
+		execv(reader, words);
+		_exit(STATUS_CANNOT_RUN);
+	}
+	return script.reader > 0 ? 0 : -1;
+}
+
+static void follow(const char *known, const char *list, const char *turn)
 {
 	struct pollfd changes = {.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), .events = POLLIN};
 	int found;
 	if (changes.fd < 0 || inotify_add_watch(changes.fd, list, IN_MODIFY | IN_DELETE_SELF) < 0)
 		return;
 	int64_t heard_ns = clock_ns(CLOCK_MONOTONIC);
+	(void)hear_all(list);
+	begin_to_count(turn);
 	while ((found = hear_all(list)) >= 0 && !is_to_end && !is_in_vain(turn)) {
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 		struct timespec look = {0, LOOK_MS * 1000000};
 		char events[4096];
 		heard_ns = found ? now_ns : heard_ns;
-		if (reap() == 0 && (script.next >= script.count ||
-		                    now_ns - heard_ns > SILENCE_MS * INT64_C(1000000)))
+		int is_foretold = script.reader > 0;
+		if (reap() == 0 && !is_foretold &&
+		    (script.next >= script.count ||
+		     now_ns - heard_ns > SILENCE_MS * INT64_C(1000000)))
 			return;
+		if (is_foretold) {
+			(void)read_known(known);
+			begin_to_count(turn);
+		}
 		run_some();
 		ppoll(&changes, 1, &look, &script.mask);
 		while (read(changes.fd, events, sizeof events) > 0)
@@ -634,7 +610,7 @@ int main(int argc, char **argv)
 {
 	if (argc != 9 || getcwd(script.cwd, sizeof script.cwd) == NULL)
 		return STATUS_CANNOT_RUN;
-	const char *list = argv[2], *turn = argv[3];
+	const char *list = argv[2], *turn = argv[3], *reader = getenv(OURS "READER");
 	char number[24];
 	struct inherited inherited;
 	script.session = argv[4];
@@ -653,6 +629,8 @@ int main(int argc, char **argv)
 		(void)!open("/dev/null", O_RDWR);
 	script.cpus = strtoul(argv[7], NULL, 10);
 	script.slots = script.cpus < MOST_RUNNING ? script.cpus : MOST_RUNNING;
+	script.lead = LEAD;
+	script.fewest_missed = FEWEST_MISSES;
 	char marks[PATH_MAX];
 	snprintf(marks, sizeof marks, "%s/ahead", script.session);
 	mkdir(marks, 0700);
@@ -666,9 +644,18 @@ int main(int argc, char **argv)
 	struct rlimit processes;
 	if (getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur < FEWEST_PROCESSES)
 		script.slots = 0; /* they are the script's */
-	if (script.slots > 0 && stand_alone(marks, number) == 0 && read_known(argv[1]) == 0)
-		follow(list, turn);
+	/* Its place is that of a variable which goes. */
+	reader = reader != NULL ? strdup(reader) : NULL;
+	char foretold[PATH_MAX + 64];
+	snprintf(foretold, sizeof foretold, "%s/foretold-%s", marks, script.self);
+	if (script.slots > 0 && stand_alone(marks, number) == 0) {
+		if (read_known(argv[1]) == 0)
+			follow(argv[1], list, turn);
+		else if (reader != NULL && begin_foretelling(reader, foretold) == 0)
+			follow(foretold, list, turn);
+	}
 	end_all();
+	unlink(foretold);
 	for (size_t i = 0; i < script.slots; i++) {
 		empty(script.running[i].folder);
 		rmdir(script.running[i].folder);

@@ -1,0 +1,1 @@
+"""Configure scripts that nobody has seen run: which checks come, read from their text."""

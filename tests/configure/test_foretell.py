@@ -1,0 +1,113 @@
+"""The list that is read in a script is the one that its run makes."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from smpmake.configure.foretell import Foretold
+from tests.configure.sample import SCRIPT
+from tests.memo.test_ahead import first, list_of, needs_a_place
+from tests.support.remembered import counts
+from tests.support.space import SMPMAKE, Space
+
+PATIENCE: Final = 300
+
+
+class Check(NamedTuple):
+    words: list[str]
+    added: str
+    text: str
+    flags: int
+
+
+@pytest.fixture
+def store(space: Space) -> Path:
+    return Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
+
+
+def checks(data: bytes) -> list[Check]:
+    """Those of a list that name a source (native/layout/checks.h)."""
+    found = []
+    at, added = 8, ""
+    while at < len(data):
+        size, flags, *sizes, source = struct.unpack_from("<6I", data, at)
+        parts = []
+        begun = at + 24
+        for part in sizes:
+            parts.append(data[begun : begun + part].decode())
+            begun += part
+        added += parts[1]
+        if source:
+            found.append(Check(parts[0].split("\0")[:-1], added, parts[2], flags))
+            added = ""
+        at += size
+    return found
+
+
+def foretold(folder: Path, environment: dict[str, str]) -> list[Check]:
+    written: list[bytes] = []
+    Foretold(folder, environment, written.append).follow()
+    return checks(b"".join(written))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["CFLAGS=-O1 -DA=1"], ["--enable-more=all"], ["--enable-more=yes", "LIBS=-ldl"]],
+    ids=" ".join,
+)
+def test_it_is_that_of_the_run(space: Space, store: Path, words: list[str]) -> None:
+    space.write({"configure": SCRIPT})
+    assert space.smpmake("sh", "./configure", *words).status == 0
+    made = checks(list_of(store).read_bytes())
+    read = foretold(space.folder, {**os.environ, **space.environment})
+    # What the script writes itself before the first check is known of the run alone.
+    assert made[0].added.endswith('"sample"\n')
+    assert len(made) >= 7
+    assert [(one.words, one.text, one.flags) for one in read] == [
+        (one.words, one.text, one.flags) for one in made
+    ]
+    assert [one.added for one in read[1:]] == [one.added for one in made[1:]]
+
+
+@needs_a_place
+def test_the_first_run_is_helped(space: Space, store: Path) -> None:
+    space.write({"configure": SCRIPT})
+    assert space.run("sh", "./configure").status == 0
+    plain = space.tree()
+    space.clear()
+    space.write({"configure": SCRIPT})
+    told = {"STORE": f"{store}/q", "WANTED": "3"}
+    ended = space.finish(space.start(SMPMAKE, "sh", "./configure", **told), PATIENCE)
+    assert ended.status == 0, ended
+    assert space.tree() == plain, ended
+    space.expect_clean()
+    assert counts(space)["ahead"] >= 3
+    assert counts(space)["hits"] >= 2
+
+
+@needs_a_place
+@pytest.mark.parametrize("reader", ["/bin/false", "/none", "/bin/cat"])
+def test_one_that_cannot_read_changes_nothing(space: Space, reader: str) -> None:
+    script = f'test -z "$_SMPMAKE_READER" || _SMPMAKE_READER={reader}\n{SCRIPT}'
+    first(space, script)
+    tree = space.tree()
+    space.clear()
+    space.write({"configure": script})
+    assert space.run("sh", "./configure").status == 0
+    assert space.tree() == tree
+
+
+@pytest.mark.parametrize(
+    "log",
+    ["", "  $ ./none\n", "  $ \n", "  $ '\n", "  $ .\n", "  $ /dev/zero\n", "  $ ./fifo\n", "\0"],
+)
+def test_no_script_is_no_list(tmp_path: Path, log: str) -> None:
+    (tmp_path / "config.log").write_text(log)
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(OSError):
+        Foretold(tmp_path, {}, lambda _: None).follow()
