@@ -38,7 +38,7 @@ MAY: dict[str, set[str]] = {
     "commands": set(),
     "options": set(),
     "variables": set(),
-    "configure": {"protocol", "variables"},
+    "configure": {"commands", "protocol", "variables"},
     "config": {"commands", "errors", "folders", "options", "private"},
     "protocol": {"errors", "records"},
     "timing": {"commands", "records", "units"},

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from smpmake.commands import families
 from smpmake.configure.shell import Script
 from smpmake.protocol import layout
 from smpmake.variables import SHIMS
@@ -49,6 +50,12 @@ _FIXED: Final = {
     "EXEEXT": "",
 }
 _GUESSED: Final = {"CC": "gcc", "CXX": "g++", "CFLAGS": "-g -O2", "CXXFLAGS": "-g -O2"}
+#: Words of flags and libraries that make no file and start no program: the script may never come to
+#: where it says them.
+_HARMLESS: Final = re.compile(
+    r"-(?:[IL].+|[DU]\w+(?:=.*)?|[OgwlmW][^,/]*|std=[^/]+|f(?!plugin|dump|wrapper)[^/]+|Wl,[^/]*"
+    r"|Wl,-rpath,.*|pthread|pipe|ansi|pedantic|static|rdynamic|s|xc|xc\+\+)\Z"
+)
 _DIRECTIVE: Final = re.compile(
     r"^[ \t]*#[ \t]*(?:(if)|(endif)|include[ \t]*<([^>]+)>)", re.MULTILINE
 )
@@ -123,16 +130,23 @@ class Foretold:
         compiler, flags = ("CXX", "CXXFLAGS") if language == "cxx" else ("CC", "CFLAGS")
         source = "conftest.cpp" if language == "cxx" else "conftest.c"
         words = self._value(compiler)
-        program = self._programs.path(words[0]) if words else None
-        if program is None or language not in ("c", "cxx"):
+        more = [self._value(name) for name in (flags, "CPPFLAGS", "LDFLAGS", "LIBS")]
+        if (
+            language not in ("c", "cxx")
+            or not words
+            or not families.is_compiler(os.path.basename(words[0]))
+            or not all(_HARMLESS.match(word) for part in (words[1:], *more) for word in part)
+        ):
+            return None
+        program = self._programs.path(words[0])
+        if program is None:
             return None
         if way == "cpp":
-            return [program, *words, "-E", *self._value("CPPFLAGS"), source]
-        both = [*self._value(flags), *self._value("CPPFLAGS")]
+            return [program, *words, "-E", *more[1], source]
         if way == "compile":
-            return [program, *words, "-c", *both, source]
-        more = self._value("LDFLAGS"), self._value("LIBS")
-        return [program, *words, "-o", "conftest", *both, *more[0], source, *more[1]]
+            return [program, *words, "-c", *more[0], *more[1], source]
+        before = [*more[0], *more[1], *more[2]]
+        return [program, *words, "-o", "conftest", *before, source, *more[3]]
 
     def _value(self, name: str) -> list[str]:
         return (self._script.variables.get(name) or "").split()
@@ -200,7 +214,8 @@ class _Programs:
 
     def path(self, name: str) -> str | None:
         if name not in self._found:
-            self._found[name] = shutil.which(name, path=self._path)
+            is_here = "/" in name and not os.path.isabs(name)
+            self._found[name] = None if is_here else shutil.which(name, path=self._path)
         return self._found[name]
 
 

@@ -111,3 +111,28 @@ def test_no_script_is_no_list(tmp_path: Path, log: str) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(OSError):
         Foretold(tmp_path, {}, lambda _: None).follow()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        *("CC=rm -rf .", "CC=./gcc", "CC=sh -c gcc", "CC=gcc @words", "CFLAGS=-wrapper touch,x"),
+        *("CFLAGS=-fplugin=x.so", "CFLAGS=-specs=x", "CFLAGS=-B.", "CFLAGS=-o /tmp/x", "LIBS=x.o"),
+        *(
+            "LIBS=-Wl,-Map=/tmp/x",
+            "CPPFLAGS=-MD",
+            "CPPFLAGS=-Wp,-MD,/tmp/x",
+            "CFLAGS=-fdump-rtl-all",
+        ),
+        *("LDFLAGS=-Wl,-plugin,/x.so", "CFLAGS=-save-temps", "CFLAGS=-x/../y", "CFLAGS=--help"),
+    ],
+)
+def test_what_may_do_more_than_compile_is_not_foretold(space: Space, setting: str) -> None:
+    space.write({"configure": SCRIPT})
+    log = f"  $ ./configure '{setting}'\n"
+    (space.folder / "config.log").write_text(log)
+    linked = setting.startswith(("LIBS", "LDFLAGS"))
+    found = foretold(space.folder, {**os.environ, **space.environment})
+    if linked:  # it is for programs alone
+        found = [check for check in found if "-o" in check.words]
+    assert found == []
