@@ -149,7 +149,7 @@ class Foretold:
         return [program, *words, "-o", "conftest", *before, source, *more[3]]
 
     def _value(self, name: str) -> list[str]:
-        return (self._script.variables.get(name) or "").split()
+        return (self._script.variables.get(name, _GUESSED.get(name)) or "").split()
 
     def _answer(self, way: str, text: str) -> bool:
         """What the compiler is going to say, as far as autoconf's own texts tell."""

@@ -21,12 +21,20 @@ from smpmake import cpus, folders, native, private, units, variables
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.trees import remove_tree
 from smpmake.errors import SmpmakeError
+from smpmake.protocol import layout
 
 if TYPE_CHECKING:
     from smpmake.session.memo_remote import Exchanged, Remote
 
 #: The session's file to which shims append a line for each command.
 TOLD: Final = "memo"
+#: What reads an unknown script, with none of the build's own modules in its way.
+_READER: Final = """\
+import sys
+sys.path.insert(0, {!r})
+from smpmake.configure.foretell import main
+sys.exit(main())
+"""
 _COUNTS: Final = "counts.json"
 _STORED: Final = "stored"  # of a session: as long as all that it has stored (native/memo/store.c)
 #: What has numbers of its own in it.
@@ -97,6 +105,10 @@ def prepare(mode: str, session: Path, most: int, *, ahead: int = 1) -> dict[str,
     runner = native.program("ahead")
     # It is to have no guard of the build's.
     may_run = ahead > 1 and not takes_guard(runner)
+    may_run &= bool(sys.executable)
+    if may_run:
+        root = os.fspath(Path(__file__).parents[2])
+        (session / layout.READER_FILE).write_text(_READER.format(root), encoding="utf-8")
     before = {variables.AHEAD: f"{ahead}:{runner}", variables.READER: sys.executable}
     build = f"{native.build_id()}-{made:08x}".replace(":", "-")
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,7 +13,7 @@ import pytest
 from smpmake.configure.foretell import Foretold
 from tests.configure.sample import SCRIPT
 from tests.memo.test_ahead import first, list_of, needs_a_place
-from tests.support.remembered import counts
+from tests.support.remembered import counts, forget_all_but_checks
 from tests.support.space import SMPMAKE, Space
 
 PATIENCE: Final = 300
@@ -136,3 +137,32 @@ def test_what_may_do_more_than_compile_is_not_foretold(space: Space, setting: st
     if linked:  # it is for programs alone
         found = [check for check in found if "-o" in check.words]
     assert found == []
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no g++")
+def test_another_language_has_its_own_compiler(space: Space) -> None:
+    (space.folder / "config.log").write_text("  $ ./configure CXXFLAGS=-O1\n")
+    asks = "cat >conftest.$ac_ext <<\\E\nint a;\nE\nac_fn_cxx_try_compile $LINENO\n"
+    space.write({"configure": f"PACKAGE_NAME=a\nac_ext=cpp\n{asks}"})
+    (check,) = foretold(space.folder, {**os.environ, **space.environment})
+    assert check.words[1:] == ["g++", "-c", "-O1", "conftest.cpp"]
+    assert check.flags == 0
+
+
+@needs_a_place
+def test_two_scripts_at_once(space: Space, store: Path) -> None:
+    files = {f"{folder}/configure": SCRIPT for folder in ("a", "b/c")}
+    line = "(cd a && sh ./configure) >a/out & (cd b/c && sh ./configure CFLAGS=-O1) >b/out & wait"
+    space.write(files)
+    assert space.run("sh", "-c", line).status == 0
+    plain = space.tree()
+    for _ in range(2):  # an unknown script, and a known one
+        space.clear()
+        space.write(files)
+        told = {"STORE": f"{store}/q", "WANTED": "3"}
+        ended = space.finish(space.start(SMPMAKE, "sh", "-c", line, **told), PATIENCE)
+        assert ended.status == 0, ended
+        assert space.tree() == plain, ended
+        space.expect_clean()
+        assert counts(space)["ahead"] >= 3
+        forget_all_but_checks(store)

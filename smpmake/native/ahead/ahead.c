@@ -2,7 +2,7 @@
  * script before their turn.
  *
  * KNOWN is the list of an earlier run; where there is none the script's text is read, and the list
- * is what is foretold by that (smpmake.configure.foretell).  LIST is that of this run, to which the
+ * is what is foretold by that (smpmake.configure).  LIST is that of this run, to which the
  * script's shims add each check when it comes.  A check is a compile of a text, which is confdefs
  * and a body.  The bodies are the earlier run's; confdefs is what it is now, and what the earlier
  * run added since then. smpmake-memo runs each in a folder of its own, which stands in the place of
@@ -555,12 +555,14 @@ static int is_in_vain(const char *turn)
 static int begin_foretelling(const char *reader, const char *path)
 {
 	const struct sched_param none = {.sched_priority = 0};
+	char program[PATH_MAX];
 	char *words[] = {(char *)(uintptr_t)reader,
-	                 (char *)(uintptr_t)"-m",
-	                 (char *)(uintptr_t)"smpmake.configure.foretell",
+	                 (char *)(uintptr_t)"-I",
+	                 program,
 	                 script.cwd,
 	                 (char *)(uintptr_t)path,
 	                 NULL};
+	snprintf(program, sizeof program, "%s/" READER_FILE, script.session);
 	/* Guesses of guesses are seldom right. */
 	script.lead = FORETOLD_LEAD * script.slots;
 	script.fewest_missed = FORETOLD_MISSES;
