@@ -187,7 +187,9 @@ def notices(told: Told) -> Iterator[str]:
 
 def savings(told: Told) -> Iterator[str]:
     """What the user is told of a build that went well."""
-    if told.hits:
+    if told.ahead:
+        yield f"{told.ahead} checks of configure ran ahead of their script, on idle CPUs"
+    if told.hits and (told.saved_us or not told.ahead):
         results = "result" if told.hits == 1 else "results"
         yield (
             f"smpmake gave {told.hits} remembered {results} back and saved "

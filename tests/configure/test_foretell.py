@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import struct
 from pathlib import Path
@@ -166,3 +167,16 @@ def test_two_scripts_at_once(space: Space, store: Path) -> None:
         space.expect_clean()
         assert counts(space)["ahead"] >= 3
         forget_all_but_checks(store)
+
+
+@needs_a_place
+def test_a_report_says_that_checks_ran_ahead(space: Space, store: Path) -> None:
+    space.write({"configure": SCRIPT, "made.c": "int made;\n"})
+    line = "sh ./configure && gcc -c made.c -o made.o"
+    told = {"STORE": f"{store}/q", "WANTED": "3"}
+    ended = space.finish(space.start(SMPMAKE, "sh", "-c", line, **told), PATIENCE)
+    assert ended.status == 0, ended
+    assert re.search(r"\b\d+ checks of configure ran ahead of their script", ended.err)
+    said = space.smpmake("report").out
+    assert " checks of configure ran ahead of their script, on idle CPUs\n" in said
+    assert "saved 0 ms" not in said
