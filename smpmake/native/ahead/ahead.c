@@ -44,7 +44,7 @@
 
 #define MOST_RUNNING 16
 #define LEAD 48         /* checks: behind a wrong guess all are for nothing */
-#define FORETOLD_LEAD 3 /* for each that runs */
+#define FORETOLD_LEAD 2 /* for each that runs */
 #define NEARBY 64       /* checks that another version of a package may have left out */
 #define SILENCE_MS 10000
 #define LOOK_MS 50
