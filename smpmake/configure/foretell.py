@@ -28,6 +28,7 @@ from smpmake.variables import SHIMS
 
 #: Bytes of a script: the largest have three millions.
 _LARGEST: Final = 32 << 20
+_LARGEST_HEADER: Final = 4 << 20
 #: What a script begins config.log with; the words that it was started by follow a "$".
 _HEAD: Final = 4096
 _COMMAND: Final = re.compile(r"^  \$ (.+)$", re.MULTILINE)
@@ -53,7 +54,7 @@ _GUESSED: Final = {"CC": "gcc", "CXX": "g++", "CFLAGS": "-g -O2", "CXXFLAGS": "-
 #: Words of flags and libraries that make no file and start no program: the script may never come to
 #: where it says them.
 _HARMLESS: Final = re.compile(
-    r"-(?:[IL].+|[DU]\w+(?:=.*)?|[OgwlmW][^,/]*|std=[^/]+|f(?!plugin|dump|wrapper)[^/]+|Wl,[^/]*"
+    r"-(?:[IL].+|[DU]\w+(?:=.*)?|[OgwlmW][^,/]*|std=[^/]+|f(?!plugin|dump|module|use-ld)[^/]+|fuse-ld=(?:bfd|gold|lld|mold)|Wl,[^/]*"
     r"|Wl,-rpath,.*|pthread|pipe|ansi|pedantic|static|rdynamic|s|xc|xc\+\+)\Z"
 )
 _DIRECTIVE: Final = re.compile(
@@ -180,7 +181,7 @@ class _Headers:
     def path(self, name: str) -> Path | None:
         if name not in self._paths:
             paths = (folder / name for folder in self._folders)
-            self._paths[name] = next((path for path in paths if path.is_file()), None)
+            self._paths[name] = next((path for path in paths if _is_text(path)), None)
         return self._paths[name]
 
     def names(self, headers: Iterable[str]) -> set[str]:
@@ -214,9 +215,19 @@ class _Programs:
 
     def path(self, name: str) -> str | None:
         if name not in self._found:
-            is_here = "/" in name and not os.path.isabs(name)
-            self._found[name] = None if is_here else shutil.which(name, path=self._path)
+            found = shutil.which(name, path=self._path)
+            # The script's folder is not where this looks.
+            self._found[name] = found if found is not None and os.path.isabs(found) else None
         return self._found[name]
+
+
+def _is_text(path: Path) -> bool:
+    """Whether it is a file, and none of the kernel's, which may never end."""
+    try:
+        told = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(told.st_mode) and 0 < told.st_size <= _LARGEST_HEADER
 
 
 def _needed(text: str) -> list[str]:

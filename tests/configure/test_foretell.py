@@ -127,6 +127,7 @@ def test_no_script_is_no_list(tmp_path: Path, log: str) -> None:
             "CFLAGS=-fdump-rtl-all",
         ),
         *("LDFLAGS=-Wl,-plugin,/x.so", "CFLAGS=-save-temps", "CFLAGS=-x/../y", "CFLAGS=--help"),
+        *("CFLAGS=-fmodules", "CFLAGS=-fuse-ld=x"),
     ],
 )
 def test_what_may_do_more_than_compile_is_not_foretold(space: Space, setting: str) -> None:
