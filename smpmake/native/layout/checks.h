@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define CHECKS_MAGIC 0x316b6863u
-#define READER_FILE "reader.py" /* in the session's folder: reads a script that nobody knows */
+#define READER_FILE "reader.py"   /* in the session's folder: reads a script that nobody knows */
 #define CHECKS_LARGEST (1u << 18) /* bytes of a source, or of confdefs: what is larger waits */
 
 struct checks_head {
