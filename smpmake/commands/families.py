@@ -153,6 +153,7 @@ NATIVE_NAMES: dict[str, list[str]] = {
     "SHELLS": [*SHELLS],
     "COMPILERS": [*_COMPILERS],
     "LINKERS": [*_LINKERS],
+    "COMPILERS_PARTS": ["as", *_LINKERS],
     "MSGFMTS": [*_MSGFMTS],
     "INSPECTORS": ["nm", "size"],
     "CHECKS": [*probes.CHECKS],

@@ -54,9 +54,14 @@ _GUESSED: Final = {"CC": "gcc", "CXX": "g++", "CFLAGS": "-g -O2", "CXXFLAGS": "-
 #: Words of flags and libraries that make no file and start no program: the script may never come to
 #: where it says them.
 _HARMLESS: Final = re.compile(
-    r"-(?:[IL].+|[DU]\w+(?:=.*)?|[OgwlmW][^,/]*|std=[^/]+|f(?!plugin|dump|module|use-ld)[^/]+|fuse-ld=(?:bfd|gold|lld|mold)|Wl,[^/]*"
-    r"|Wl,-rpath,.*|pthread|pipe|ansi|pedantic|static|rdynamic|s|xc|xc\+\+)\Z"
+    r"-(?:[IL].+|[DU]\w+(?:=.*)?|[OgwlmW][^,/]*|std=[^/]+|f(?!plugin|dump|module|use-ld)[^/]+"
+    r"|fuse-ld=(?:bfd|gold|lld|mold)|Wl,-rpath[,=][^,]*"
+    r"|Wl,(?:--as-needed|--no-as-needed|--gc-sections|--no-undefined|--export-dynamic|-z,\w+|-O\d"
+    r"|-z,[\w-]+=\w+|-Bsymbolic(?:-functions)?|--hash-style=\w+|--build-id(?:=\w+)?)"
+    r"|pthread|pipe|ansi|pedantic|static|rdynamic|s|xc|xc\+\+)\Z"
 )
+#: A text that includes another by its whole name, or one above: what is there may be a FIFO.
+_FAR: Final = re.compile(r"(?:include|import|embed|incbin)[^\n]*[<\"](?:/|\.\.)")
 _DIRECTIVE: Final = re.compile(
     r"^[ \t]*#[ \t]*(?:(if)|(endif)|include[ \t]*<([^>]+)>)", re.MULTILINE
 )
@@ -110,7 +115,7 @@ class Foretold:
     def follow(self) -> None:
         """All of them.  Raises OSError."""
         told = self._path.stat()
-        if not stat.S_ISREG(told.st_mode) or told.st_size > _LARGEST:
+        if not stat.S_ISREG(told.st_mode) or not 0 < told.st_size <= _LARGEST:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), self._path)
         text = self._path.read_text(errors="surrogateescape")
         self._write(struct.pack("<II", layout.CHECKS_MAGIC, 0))
@@ -118,7 +123,8 @@ class Foretold:
 
     def _ask(self, language: str, way: str, text: str, is_prefixed: bool) -> bool:
         words = self._words(language, way)
-        if words is not None:
+        is_small = len(text) <= layout.CHECKS_LARGEST and _FAR.search(text) is None
+        if words is not None and is_small:
             added, self._added[:] = "".join(self._added), ()
             flags = layout.CHECK_IS_PREFIXED if is_prefixed else 0
             if way == "run":
@@ -136,7 +142,11 @@ class Foretold:
             language not in ("c", "cxx")
             or not words
             or not families.is_compiler(os.path.basename(words[0]))
-            or not all(_HARMLESS.match(word) for part in (words[1:], *more) for word in part)
+            or not all(
+                _HARMLESS.match(word) and "\0" not in word
+                for part in (words[1:], *more)
+                for word in part
+            )
         ):
             return None
         program = self._programs.path(words[0])
@@ -278,7 +288,7 @@ def main() -> int:
         folder, target = map(Path, sys.argv[1:])
         with target.open("wb", buffering=0) as file:
             Foretold(folder, os.environ, file.write).follow()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError, MemoryError):
         return 1
     return 0
 

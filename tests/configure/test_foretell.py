@@ -127,7 +127,8 @@ def test_no_script_is_no_list(tmp_path: Path, log: str) -> None:
             "CFLAGS=-fdump-rtl-all",
         ),
         *("LDFLAGS=-Wl,-plugin,/x.so", "CFLAGS=-save-temps", "CFLAGS=-x/../y", "CFLAGS=--help"),
-        *("CFLAGS=-fmodules", "CFLAGS=-fuse-ld=x"),
+        *("CFLAGS=-fmodules", "CFLAGS=-fuse-ld=x", "LDFLAGS=-Wl,-rpath,/x,-Map,/tmp/x"),
+        *("LDFLAGS=-Wl,-plugin,x.so", "LIBS=-DA=1\0-o\0/tmp/x", "LDFLAGS=-Wl,-z,x,-o,y"),
     ],
 )
 def test_what_may_do_more_than_compile_is_not_foretold(space: Space, setting: str) -> None:
@@ -181,3 +182,62 @@ def test_a_report_says_that_checks_ran_ahead(space: Space, store: Path) -> None:
     said = space.smpmake("report").out
     assert " checks of configure ran ahead of their script, on idle CPUs\n" in said
     assert "saved 0 ms" not in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['#include "/a/fifo"', "#include </a/fifo>", '#include "../fifo"', "x" * (1 << 18 | 1)],
+    ids=["whole name", "in brackets", "above", "too large"],
+)
+def test_what_reads_elsewhere_is_not_foretold(space: Space, text: str) -> None:
+    (space.folder / "config.log").write_text("  $ ./configure\n")
+    asks = f"cat >conftest.$ac_ext <<\\E\n{text}\nE\nac_fn_c_try_compile $LINENO\n"
+    space.write({"configure": f"PACKAGE_NAME=a\n{asks}"})
+    assert foretold(space.folder, {**os.environ, **space.environment}) == []
+
+
+GROWS: Final = "f () { a=$a$a; }\na=0123456789abcdef\n" + "f\n" * 40
+NEVER_ENDS: Final = f"r=`echo {'a' * 200}|sed 's/{'a*' * 12}b/x/'`\n"
+
+
+@needs_a_place
+@pytest.mark.chaos
+@pytest.mark.parametrize("odd", [GROWS, NEVER_ENDS], ids=["memory", "time"])
+def test_reading_has_an_end(space: Space, odd: str) -> None:
+    """It ends by itself, while the build goes on."""
+    script = SCRIPT.replace("ac_ext=c\n", f"ac_ext=c\nif test -f /none; then\n{odd}fi\n", 1)
+    space.write({"configure": script, "reads": READS})
+    told = {"READER": f"{space.environment['TMPDIR']}/"}
+    ended = space.finish(
+        space.start(SMPMAKE, "sh", "-c", "sh ./configure && sh ./reads", **told), PATIENCE
+    )
+    assert ended.status == 0, ended
+    space.expect_clean()
+
+
+#: Waits until nobody reads a script of this build.
+READS: Final = r"""
+while grep -l "^$READER.*/reader.py" /dev/null `printf '%s\n' /proc/[0-9]*/cmdline` 2>/dev/null |
+    xargs -r cat 2>/dev/null | tr '\0' '\n' | grep -q "^$READER.*reader.py"
+do sleep 0.2; done
+"""
+
+
+@needs_a_place
+def test_a_part_that_is_a_script_runs_as_often_as_plainly(space: Space) -> None:
+    """A guess would run it once more."""
+    part, log = space.root / "bin" / "as", space.root / "log"
+    part.parent.mkdir()
+    part.write_text(f'#!/bin/sh\necho once >> {log}\nexec {shutil.which("as")} "$@"\n')
+    part.chmod(0o755)
+    told = {"PATH": f"{part.parent}:{space.environment['PATH']}"}
+    lines = []
+    for before in ((), (SMPMAKE,), (SMPMAKE,)):
+        space.clear()
+        log.write_text("")
+        space.write({"configure": SCRIPT})
+        assert space.run(*before, "sh", "./configure", **told).status == 0
+        lines.append(log.read_text().count("once\n"))
+    assert lines[0] > 1
+    assert lines[1] == lines[0]
+    assert lines[2] <= lines[0]

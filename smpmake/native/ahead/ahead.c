@@ -52,6 +52,9 @@
 #define FEWEST_PROCESSES 1024
 #define FEWEST_MISSES 16 /* until it is in vain */
 #define FORETOLD_MISSES 48
+#define READER_SECONDS 10 /* of CPU time; the longest scripts take two */
+#define READER_MEMORY (512u << 20)
+#define READER_LIST (64u << 20)
 
 /* Of these it hears: a child's end, and that it is to end. */
 static const int heard[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
@@ -518,6 +521,36 @@ static int stand_alone(const char *folder, const char *inherited)
 	return failed ? -1 : 0;
 }
 
+/* Whether a compiler's part that is found by PATH is a script, or could be told to be another: one
+ * that does something besides would do it once more. */
+static int has_odd_parts(void)
+{
+	static const char *const parts[] = {COMPILERS_PARTS, NULL};
+	const char *at = getenv("PATH"), *shims = getenv(OURS "SHIMS");
+	char path[PATH_MAX], begin[4];
+	if (at == NULL || getenv("COMPILER_PATH") != NULL || getenv("GCC_EXEC_PREFIX") != NULL)
+		return 1;
+	for (size_t size; *at != '\0'; at += size + (at[size] == ':')) {
+		size = strcspn(at, ":");
+		if (shims != NULL && strncmp(at, shims, size) == 0 && shims[size] == '\0')
+			continue;
+		if (*at != '/')
+			return 1;
+		for (size_t i = 0; parts[i] != NULL; i++) {
+			int fd = snprintf(path, sizeof path, "%.*s/%s", (int)size, at, parts[i]) <
+			                 (int)sizeof path
+			             ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+			             : -1;
+			ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin) : 0;
+			if (fd >= 0)
+				close(fd);
+			if (got != 0 && !is_elf(begin, got > 0 ? (size_t)got : 0))
+				return 1;
+		}
+	}
+	return 0;
+}
+
 /* These come while it waits. */
 static void hear_signals(void)
 {
@@ -551,13 +584,22 @@ static int is_in_vain(const char *turn)
 	return missed > script.fewest_missed && missed > (script.came - script.came_before) / 4 * 3;
 }
 
+static void limit(int which, rlim_t most)
+{
+	struct rlimit limit;
+	if (kernel(SYS_prlimit64, 0, which, NULL, &limit) == 0 && limit.rlim_cur > most) {
+		limit.rlim_cur = most;
+		kernel(SYS_prlimit64, 0, which, &limit, NULL);
+	}
+}
+
 /* Has the script's text read: what it is going to ask comes into a list, bit by bit. */
 static int begin_foretelling(const char *reader, const char *path)
 {
 	const struct sched_param none = {.sched_priority = 0};
 	char program[PATH_MAX];
 	char *words[] = {(char *)(uintptr_t)reader,
-	                 (char *)(uintptr_t)"-I",
+	                 (char *)(uintptr_t)"-IB",
 	                 program,
 	                 script.cwd,
 	                 (char *)(uintptr_t)path,
@@ -570,6 +612,10 @@ static int begin_foretelling(const char *reader, const char *path)
 	if (script.reader == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sched_setscheduler(0, SCHED_IDLE, &none);
+		limit(RLIMIT_CPU, READER_SECONDS);
+		limit(RLIMIT_AS, READER_MEMORY);
+		limit(RLIMIT_FSIZE, READER_LIST);
+		limit(RLIMIT_CORE, 0);
 		unsetenv("LD_PRELOAD");
 		sigprocmask(SIG_SETMASK, &script.mask, NULL);
 		execv(reader, words);
@@ -644,7 +690,8 @@ int main(int argc, char **argv)
 	    '\0';
 	tell(turn, script.self);
 	struct rlimit processes;
-	if (getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur < FEWEST_PROCESSES)
+	if (getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur < FEWEST_PROCESSES ||
+	    has_odd_parts())
 		script.slots = 0; /* they are the script's */
 	/* Its place is that of a variable which goes. */
 	reader = reader != NULL ? strdup(reader) : NULL;

@@ -70,6 +70,14 @@ static int find_script(struct script *script, const struct memo_question *q, con
 	return 0;
 }
 
+/* A linker's word behind a comma may be any. */
+static int is_more_of_linker(const char *word)
+{
+	static const char path[] = "-Wl,-rpath";
+	return strncmp(word, path, sizeof path - 1) == 0 &&
+	       strchr(word + sizeof path - (word[sizeof path - 1] == '\0'), ',') != NULL;
+}
+
 /* Whether a command may write elsewhere than into the folder where it works, as far as its words
  * tell: they name another folder, and not for what is to be read there. */
 static int writes_elsewhere(char *const *argv)
@@ -78,8 +86,9 @@ static int writes_elsewhere(char *const *argv)
 	    "-I", "-L", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-Wl,-rpath", NULL};
 	static const char *const alone[] = {"-I", "-L", "-isystem", "-iquote", "-idirafter", NULL};
 	for (size_t i = 1; argv[i] != NULL; i++)
-		if (strchr(argv[i], '/') != NULL && !begins_as(argv[i], readers) &&
-		    !is_among(argv[i - 1], alone))
+		if (is_more_of_linker(argv[i]) ||
+		    (strchr(argv[i], '/') != NULL && !begins_as(argv[i], readers) &&
+		     !is_among(argv[i - 1], alone)))
 			return 1;
 	return 0;
 }
@@ -225,6 +234,16 @@ static int is_busy(const struct context *s)
 	return running < 0 || (unsigned long)running > strtoul(s->ahead, NULL, 10) + 1;
 }
 
+static int runs(uint32_t process, const char *program)
+{
+	char link[40] = "/proc/", path[PATH_MAX];
+	char *at = put_number(link + 6, link + sizeof link - 5, process);
+	strcpy(at, "/exe");
+	ssize_t size = kernel(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
+	path[size > 0 ? size : 0] = '\0';
+	return strcmp(path, program) == 0;
+}
+
 /* Waits for the process whose number a mark holds; 0 where there is none. */
 static int wait_for(const char *mark, const struct context *s)
 {
@@ -236,6 +255,10 @@ static int wait_for(const char *mark, const struct context *s)
 	if (got != (ssize_t)sizeof process || process == 0)
 		return 0;
 	struct pollfd end = {.fd = (int)kernel(SYS_pidfd_open, process, 0), .events = POLLIN};
+	if (end.fd >= 0 && !runs(process, s->memo_program)) { /* its number is another's */
+		close(end.fd);
+		return 0;
+	}
 	struct timespec look = {0, LOOK_MS * 1000000};
 	long ended = end.fd < 0;
 	for (int i = 0; i < MOST_LOOKS && ended == 0 && (i == 0 || !is_busy(s)); i++)
