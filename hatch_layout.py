@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-HEADERS = (*("wire.h", "undo.h", "miss_reasons.h", "remote.h", "board.h", "trace.h", "checks.h"),)
+HEADERS = ("wire.h", "undo.h", "miss_reasons.h", "remote.h", "board.h", "trace.h", "checks.h")
 #: Enums of which each number's comment is a sentence for people.
 SENTENCES = ("memo_why",)
 CODES = {

@@ -15,7 +15,6 @@ import re
 import shlex
 import shutil
 import stat
-import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -114,11 +113,10 @@ class Foretold:
 
     def follow(self) -> None:
         """All of them.  Raises OSError."""
-        told = self._path.stat()
-        if not stat.S_ISREG(told.st_mode) or not 0 < told.st_size <= _LARGEST:
+        if not _is_text(self._path, _LARGEST):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), self._path)
         text = self._path.read_text(errors="surrogateescape")
-        self._write(struct.pack("<II", layout.CHECKS_MAGIC, 0))
+        self._write(layout.CHECKS_HEAD_LAYOUT.pack(layout.CHECKS_MAGIC, 0))
         self._script.follow(text)
 
     def _ask(self, language: str, way: str, text: str, is_prefixed: bool) -> bool:
@@ -191,7 +189,9 @@ class _Headers:
     def path(self, name: str) -> Path | None:
         if name not in self._paths:
             paths = (folder / name for folder in self._folders)
-            self._paths[name] = next((path for path in paths if _is_text(path)), None)
+            self._paths[name] = next(
+                (path for path in paths if _is_text(path, _LARGEST_HEADER)), None
+            )
         return self._paths[name]
 
     def names(self, headers: Iterable[str]) -> set[str]:
@@ -231,13 +231,13 @@ class _Programs:
         return self._found[name]
 
 
-def _is_text(path: Path) -> bool:
-    """Whether it is a file, and none of the kernel's, which may never end."""
+def _is_text(path: Path, most: int) -> bool:
+    """Whether it is a file of at most so many bytes, and none of the kernel's: they may not end."""
     try:
         told = path.stat()
     except OSError:
         return False
-    return stat.S_ISREG(told.st_mode) and 0 < told.st_size <= _LARGEST_HEADER
+    return stat.S_ISREG(told.st_mode) and 0 < told.st_size <= most
 
 
 def _needed(text: str) -> list[str]:
@@ -275,9 +275,8 @@ def _packed(words: list[str], added: str, text: str, flags: int) -> bytes:
         text.encode(errors="surrogateescape"),
     ]
     sizes = [len(part) for part in parts]
-    fixed = struct.calcsize("<6I")
-    size = -(-(fixed + sum(sizes)) // 8) * 8
-    head = struct.pack("<6I", size, flags, *sizes, source - 1)
+    size = -(-(layout.CHECK_LAYOUT.size + sum(sizes)) // 8) * 8
+    head = layout.CHECK_LAYOUT.pack(size, flags, *sizes, source - 1)
     return (head + b"".join(parts)).ljust(size, b"\0")
 
 

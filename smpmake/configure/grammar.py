@@ -68,11 +68,10 @@ class Function:
 
 @dataclass(slots=True)
 class Group:
-    """`{ ... }` or `( ... )`, or any other with redirections."""
+    """`{ ... }` or `( ... )`."""
 
     body: list[Command]
     is_subshell: bool = False
-    redirections: list[Redirection] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -260,16 +259,11 @@ class _Parser:
         return self._simple()
 
     def _redirected(self, command: Command) -> Command:
-        redirections: list[Redirection] = []
+        """Where a compound command reads and writes is of no concern."""
         self._blanks()
-        while self._redirection(redirections):
+        while self._redirection([]):
             self._blanks()
-        if not redirections:
-            return command
-        if isinstance(command, Group):
-            command.redirections = redirections
-            return command
-        return Group([command], redirections=redirections)
+        return command
 
     def _simple(self) -> Simple:
         command = Simple()

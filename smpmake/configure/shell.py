@@ -142,7 +142,7 @@ class Script:
             case Group():
                 return self._group(command)
             case Pipeline():
-                self._piped(command)
+                self._piped(command.commands)
                 return None
 
     def _ways(self, ways: list[tuple[list[Command], list[Command]]]) -> bool | None:
@@ -201,16 +201,15 @@ class Script:
 
     def _group(self, group: Group) -> bool | None:
         if group.is_subshell:
-            if group.body:
-                self._piped(Pipeline(group.body))
+            self._piped(group.body)
             return None
         return self._all(group.body)
 
-    def _piped(self, pipeline: Pipeline) -> None:
+    def _piped(self, commands: Sequence[Command]) -> None:
         """Somebody reads what the preprocessor prints, as AC_EGREP_CPP does."""
-        first = pipeline.commands[0]
-        while isinstance(first, Group) and first.body:
-            first = first.body[0]
+        while commands and isinstance(commands[0], Group):
+            commands = commands[0].body
+        first = commands[0] if commands else None
         if isinstance(first, Simple) and any("$ac_cpp" in word for word in first.words):
             self._ask("c", "cpp")
 

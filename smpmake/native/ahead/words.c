@@ -25,15 +25,10 @@ struct part {
 
 int split_words(struct words *words, const char *text, size_t size, size_t source)
 {
-	char *copy = must_alloc(size), **all;
-	size_t count = 0, n = 0;
-	memcpy(copy, text, size);
-	for (size_t at = 0; at < size; at += strlen(copy + at) + 1)
+	char **all = strings_of(memcpy(must_alloc(size), text, size), size);
+	size_t count = 0;
+	while (all != NULL && all[count] != NULL)
 		count++;
-	all = must_alloc((count + 1) * sizeof *all);
-	for (size_t at = 0; at < size; at += strlen(copy + at) + 1)
-		all[n++] = copy + at;
-	all[n] = NULL;
 	/* The program's path is before them. */
 	*words = (struct words){all, count, source != 0 ? source + 1 : 0};
 	return source + 1 < count ? 0 : -1;

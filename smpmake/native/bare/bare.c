@@ -151,7 +151,7 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *memory, size_t size)
 {
 	size_t before = memory != NULL ? ((struct block *)memory)[-1].size : 0;
-	if (size <= before && size >= before / 2)
+	if (size <= before)
 		return memory;
 	void *other = malloc(size);
 	if (other != NULL && memory != NULL) {

@@ -233,8 +233,7 @@ int ioctl(int fd, unsigned long request, ...)
 
 int poll(struct pollfd *all, nfds_t count, int ms)
 {
-	const struct timespec wait = {ms / 1000, ms % 1000 * 1000000L};
-	struct timespec left = wait;
+	struct timespec left = {ms / 1000, ms % 1000 * 1000000L};
 	return (int)kernel(SYS_ppoll, all, count, ms < 0 ? NULL : &left, NULL, 0);
 }
 
