@@ -48,6 +48,10 @@ _EDITED: Final = re.compile(
 _EDIT: Final = re.compile(r"'s/([^'/]*)/([^'/]*)/(g?)'")
 #: The functions that ask a compiler; the language comes first.
 _ASKS: Final = re.compile(r"ac_fn_(\w+)_try_(compile|link|run|cpp)\Z")
+#: What stands for itself: outside of quotes, within them, in a here-document.
+_UNQUOTED: Final = re.compile(r"[^\\$`\"']+")
+_QUOTED: Final = re.compile(r"[^\\$`\"]+")
+_OF_HERE: Final = re.compile(r"[^\\$`]+")
 _LINE: Final = (['"%s\\n"'], ["'%s\\n'"])
 #: Before this a shell is looked for.
 _BEGINS: Final = re.compile(r"^(?:PACKAGE_NAME|ac_unique_file)=", re.MULTILINE)
@@ -352,16 +356,12 @@ class Script:
         A here-document is as within double quotes, which are nothing there.
         """
         at, plain = 0, ""
-        special = (
-            {"\\", "$", "`"} | ({'"'} if not is_here else set()) | ({"'"} if not quote else set())
-        )
+        usual = _OF_HERE if is_here else _QUOTED if quote else _UNQUOTED
         while at < len(text):
-            if text[at] not in special:
-                end = at + 1
-                while end < len(text) and text[end] not in special:
-                    end += 1
-                plain += text[at:end]
-                at = end
+            found = usual.match(text, at)
+            if found is not None:
+                plain += found[0]
+                at = found.end()
                 continue
             character = text[at]
             if character == "\\":
