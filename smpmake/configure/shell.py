@@ -98,7 +98,8 @@ class Script:
         self._functions: dict[str, list[Command]] = {}
         self._arguments: list[Sequence[str | None]] = [()]
         self._source: tuple[str, bool] | None = None
-        self._doubts = self._steps = 0
+        self._steps = 0
+        self._befores: list[dict[str, str | None]] = []  # of each doubt: what it has changed was so
         self._loops: list[int] = []  # how many doubts there were when each began
 
     def follow(self, text: str) -> None:
@@ -162,14 +163,15 @@ class Script:
 
     def _doubtful(self, commands: Sequence[Command]) -> None:
         """Follows what may or may not be done: what it assigns is unknown afterwards."""
-        before = dict(self.variables)
-        self._doubts += 1
+        self._befores.append({})
         try:
             self._all(commands)
         finally:
-            self._doubts -= 1
-        for name, value in self.variables.items():
-            if before.get(name, "") != value:
+            before = self._befores.pop()
+        for name, value in before.items():
+            if self._befores:
+                self._befores[-1].setdefault(name, value)
+            if name in self.variables and self.variables[name] != value:
                 self._set(name, None)
 
     def _case(self, case: Case) -> bool | None:
@@ -191,7 +193,7 @@ class Script:
         if not loop.name:
             self._doubtful(loop.body)
             return None
-        self._loops.append(self._doubts)
+        self._loops.append(len(self._befores))
         try:
             for value in values:
                 self._set(loop.name, value)
@@ -248,11 +250,12 @@ class Script:
         if name == "eval":
             return self._all(list(grammar.commands(" ".join(arguments))))
         if name in ("break", "continue"):
-            if self._loops and self._loops[-1] == self._doubts:
+            if self._loops and self._loops[-1] == len(self._befores):
                 raise _LeaveError if name == "break" else _NextError
             return None
         if name == "unset":
             for argument in arguments:
+                self._note(argument)
                 self.variables.pop(argument, None)
             return True
         if name == "as_fn_append" and len(arguments) == 2:
@@ -277,7 +280,12 @@ class Script:
             return None
         return self._asks(language, way, *self._source)
 
+    def _note(self, name: str) -> None:
+        if self._befores:
+            self._befores[-1].setdefault(name, self.variables.get(name, ""))
+
     def _set(self, name: str, value: str | None) -> None:
+        self._note(name)
         known = value if value is not None else self._guessed.get(name)
         self.variables[name] = self._fixed.get(name, known)
 
@@ -290,7 +298,7 @@ class Script:
             return False
         if target.word == "confdefs.h" and target.operator == ">>":
             text = self._printed(command)
-            if text is not None and self._doubts == 0:
+            if text is not None and not self._befores:
                 self._defines(text)
             return True
         if target.word.startswith("conftest.") and target.operator == ">":
