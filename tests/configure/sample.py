@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.support.ahead import WAITS
+
 _BEGIN: Final = r"""#!/bin/sh
 as_me=configure
 as_tr_sh="sed y%*+%pp%;s%[^_0-9a-zA-Z]%_%g"
@@ -212,14 +214,6 @@ _ACEOF
 fi
 cat confdefs.h >config.status
 rm -f conftest*
-"""
-WAITS: Final = r"""
-waits() {
-    test -z "$WANTED" || until test `find "$STORE" -type f | wc -l` -ge $WANTED; do sleep 0.05; done
-    WANTED=
-}
-test -z "$_SMPMAKE_AHEAD" || _SMPMAKE_AHEAD=1000:${_SMPMAKE_AHEAD#*:}
-test -z "$_SMPMAKE_AHEAD" || export _SMPMAKE_AHEAD
 """
 #: The second check waits for as many results as WANTED says, in STORE.
 SCRIPT: Final = f"{_BEGIN}{WAITS}{_CHECKS}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,21 +14,17 @@ import psutil
 import pytest
 
 from smpmake.session import memo
+from tests.support.ahead import PATIENCE, WAITS, list_of, needs_a_place, store_of
 from tests.support.remembered import counts, forget_all_but_checks
 from tests.support.space import SMPMAKE, Space
 
-#: As autoconf's: a text is what was found so far and a body.  The second check waits until as many
-#: results are stored as it is told.  That the machine is busy is no reason here.
-BEGIN: Final = """#!/bin/sh
-test -z "$_SMPMAKE_AHEAD" || _SMPMAKE_AHEAD=1000:${_SMPMAKE_AHEAD#*:}
-test -z "$_SMPMAKE_AHEAD" || export _SMPMAKE_AHEAD
-exec 5> config.log < /dev/null
+#: As autoconf's: a text is what was found so far and a body.
+BEGIN: Final = (
+    "#!/bin/sh"
+    + WAITS
+    + """exec 5> config.log < /dev/null
 echo 'It was created by a sample configure 1.0, which was' >&5
 : > confdefs.h
-waits() {
-    test -z "$WANTED" || until test `find "$STORE" -type f | wc -l` -ge $WANTED; do sleep 0.05; done
-    WANTED=
-}
 try() {
     name=$1 body=$2; shift 2
     { cat confdefs.h; printf '%s\\n' "$body"; } > ${source-conftest.c}
@@ -40,9 +35,8 @@ try() {
     echo "$name: $status `cat conftest.o conftest.i 2> /dev/null | cksum`" >> config.status
 }
 """
+)
 END: Final = "rm -f conftest*\n"
-#: s: what runs ahead gets what others leave, and other tests leave little.
-PATIENCE: Final = 300
 #: Four checks, of which three come after the first that nobody answers.
 SCRIPT: Final = (
     BEGIN
@@ -56,22 +50,9 @@ try EXPANDS 'WORKS HAS_STDIO' gcc -E -P -o conftest.i conftest.c
 )
 
 
-#: As the pool takes the script's place: not in a chroot, nor where namespaces are forbidden.
-_UNSHARE: Final = ("unshare", *(("-r",) if os.geteuid() != 0 else ()), "-m")
-needs_a_place = pytest.mark.skipif(
-    subprocess.run([*_UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
-    reason="no mount namespaces here",
-)
-
-
 @pytest.fixture
 def store(space: Space) -> Path:
-    return Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
-
-
-def list_of(store: Path) -> Path:
-    (found,) = (store / "s").glob("checks-*")
-    return found
+    return store_of(space)
 
 
 def run(space: Space, store: Path, wanted: int, **environment: str) -> int:

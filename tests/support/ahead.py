@@ -1,0 +1,42 @@
+"""Configure scripts in small, whose checks run ahead of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.space import Space
+
+#: s: what runs ahead gets what others leave, and other tests leave little.
+PATIENCE: Final = 300
+#: That the machine is busy is no reason here; `waits` stands until as many results are stored as
+#: the script is told.
+WAITS: Final = r"""
+test -z "$_SMPMAKE_AHEAD" || _SMPMAKE_AHEAD=1000:${_SMPMAKE_AHEAD#*:}
+test -z "$_SMPMAKE_AHEAD" || export _SMPMAKE_AHEAD
+waits() {
+    test -z "$WANTED" || until test `find "$STORE" -type f | wc -l` -ge $WANTED; do sleep 0.05; done
+    WANTED=
+}
+"""
+
+#: As the pool takes the script's place: not in a chroot, nor where namespaces are forbidden.
+_UNSHARE: Final = ("unshare", *(("-r",) if os.geteuid() != 0 else ()), "-m")
+needs_a_place = pytest.mark.skipif(
+    subprocess.run([*_UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
+    reason="no mount namespaces here",
+)
+
+
+def store_of(space: Space) -> Path:
+    return Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo")
+
+
+def list_of(store: Path) -> Path:
+    """The only script's checks."""
+    (found,) = (store / "s").glob("checks-*")
+    return found
