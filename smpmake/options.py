@@ -337,7 +337,7 @@ OPTIONS: Final = (
     Option(
         "quiet",
         "flag",
-        "Print no status line, and a summary of one line.",
+        "Print no status line, and a summary of one line; none where nothing ran in parallel.",
         words=("-q", "--quiet"),
         variable="SMPMAKE_QUIET",
         servers=False,

@@ -97,7 +97,7 @@ def _said(settings: Settings, record: BuildRecord, model: Timing | None, color: 
     rows = summary.lines(record, model, anyway=settings.verbosity > 0)
     unused = summary.unused_engine(record)
     if settings.verbosity < 0:
-        rows = rows[:0] if failed else rows[:1]
+        rows = rows[:0] if failed or model is None else rows[:1]
         rows += [unused] if unused else []
     elif failed:  # what hides it is left out
         rows = rows[1:] if settings.verbosity else summary.notices(record)

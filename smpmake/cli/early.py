@@ -63,6 +63,7 @@ def _end(ahead: EarlyStart, settings: Settings, command: list[str]) -> int:
     idle_builds.note(command)
     from smpmake.reports import idle
 
-    for line in idle.lines((time.monotonic_ns() - ahead.began) / 1e9):
+    duration = (time.monotonic_ns() - ahead.began) / 1e9
+    for line in idle.lines(duration) if settings.verbosity == 0 else []:
         conclude(line, settings.color)
     return 0

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 import pytest
 
 from smpmake import __version__, cpus, exports, native
-from smpmake.cli import guarded, main
+from smpmake.cli import closing, early, guarded, main
 from smpmake.cli.exit import BySignal
 from smpmake.cli.folder import part
 from smpmake.cli.group import group, insert_run, parsed
@@ -24,7 +24,11 @@ from smpmake.cli.settings import settings_from
 from smpmake.config import ConfigError, Settings, load, merge
 from smpmake.console import use_color
 from smpmake.history import History
+from tests.support.made import build
 from tests.support.space import MAIN, SMPMAKE, Space, objects
+
+if TYPE_CHECKING:
+    from smpmake.session.early_start import EarlyStart
 
 VALUES = {"-j", "--jobs", "--color"}
 
@@ -556,3 +560,29 @@ def test_settings_are_told_by_their_options(space: Space) -> None:
     space.write({"a.c": ""})
     assert space.smpmake("--output-sync=serial", "sh", "-c", "gcc -c a.c").status == 0
     assert "output-sync=serial" in space.smpmake("report").out
+
+
+class Over:
+    """A build that began long ago, and in which nobody asked for anything."""
+
+    began = 0
+
+    def close(self) -> None:
+        """It has nothing open."""
+
+
+@pytest.mark.parametrize(("verbosity", "lines"), [(0, 1), (-1, 0)])
+def test_q_says_nothing_of_a_build_in_which_nothing_was_parallel(
+    verbosity: int,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """However long the machine took for it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    settings = Settings(verbosity=verbosity)
+    early._end(cast("EarlyStart", Over()), settings, ["make"])
+    assert capsys.readouterr().err.count("ran nothing in parallel") == lines
+    said = closing._said(settings, build(wall=9), None, False)
+    assert said.count(b"ran nothing in parallel") == lines
