@@ -30,6 +30,7 @@ _TOLD: Final = tuple(
     not in (
         *("verbose", "quiet", "color", "idle", "redact", "history_size", "memo_size"),
         *("memo_remote", "memo_push"),  # an address may have a password
+        "machine_pool",  # a place, not a way
     )
 )
 #: What a pyproject.toml cannot set: the package may be a stranger's, and these say where commands
@@ -61,6 +62,9 @@ class Settings(NamedTuple):
 
     jobs        slots; 0 means as many as usable CPUs.
     own_pool    whether they are this build's own, whatever else the user builds meanwhile.
+    load_average  as many processes as may run when a job begins beside others; "" for any number.
+    slots       classes of jobs and how many of each run at once: NAME=N.
+    machine_pool  a folder whose users' builds share the CPUs; "": the user's own builds alone.
     guard       whether the build's processes get one; without one links and archives wait.
     recipes     "off" or "understood": whether recipes' lines, and what prints into files, are jobs
                 where all that they do is known.
@@ -90,6 +94,9 @@ class Settings(NamedTuple):
 
     jobs: int = 0
     own_pool: bool = False
+    load_average: str = ""
+    slots: tuple[str, ...] = ()
+    machine_pool: str = ""
     keep_going: bool = False
     guard: bool = True
     foreground: tuple[str, ...] = ()

@@ -76,6 +76,9 @@ class Option(NamedTuple):
         """The value that a file's means.  Raises ValueUnusableError."""
         found: Any = None
         if self.kind == "list":
+            if self.like and isinstance(value, dict):  # a table: NAME = N
+                value = [f"{name}={number}" for name, number in value.items()]
+                value = value if all(map(self._may_be, value)) else None
             if isinstance(value, list) and all(isinstance(each, str) and each for each in value):
                 found = tuple(value)
         elif self.kind == "flag":
@@ -279,6 +282,42 @@ OPTIONS: Final = (
         words=("--own-pool",),
         variable="SMPMAKE_OWN_POOL",
         key="own-pool",
+    ),
+    Option(
+        "load_average",
+        "text",
+        "Start no job beside others while N processes run on this machine, as make and ninja do."
+        "  Without it the -l of a make that runs smpmake counts.",
+        words=("-l", "--load-average"),
+        variable="SMPMAKE_LOAD_AVERAGE",
+        key="load-average",
+        metavar="N",
+        like=r"\d{1,6}(\.\d{1,6})?|",
+        wanted='a number such as "4" or "2.5"',
+    ),
+    Option(
+        "slots",
+        "list",
+        "Run at most N jobs of a class at once: link, lto, or a pattern of a tool.  You may give"
+        " this option several times.",
+        words=("--slots",),
+        variable="SMPMAKE_SLOTS",
+        key="slots",
+        metavar="CLASS=N",
+        like=r".+=[1-9]\d{0,3}",
+        wanted="a class and a number: link=2, in a file a table with link = 2",
+    ),
+    Option(
+        "machine_pool",
+        "text",
+        "Share the CPUs with every build that names this folder: of other users, and in containers"
+        " that have it mounted.  All of its users must be able to write there.",
+        words=("--machine-pool",),
+        variable="SMPMAKE_MACHINE_POOL",
+        key="machine-pool",
+        metavar="DIR",
+        like="/.+|",
+        wanted="the absolute path of a folder",
     ),
     Option(
         "foreground",

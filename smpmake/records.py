@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 REUSED = "reused"  # as the detail: its results are those of a run that was undone
 GIVEN_BACK = "given back"  # the same: they, or some of them, were remembered (session/memo)
 NOT_RUN = (REUSED, GIVEN_BACK)  # its times are none of the tool's
+WAITED_FOR = "waited for "  # the same, and which slots: as many of its class ran as may (`slots`)
 DIVIDED = "divided"  # the same: it had idle slots for more processes than it has serially
 
 
@@ -52,7 +53,8 @@ class CommandRecord:
 
     reason      the value of a commands.model.Reason.
     status      None where unknown (foreground: the driver knows), or never run.
-    detail      what the reason is about; or REUSED, GIVEN_BACK, or DIVIDED.
+    detail      what the reason is about; or REUSED, GIVEN_BACK, DIVIDED or
+                WAITED_FOR and more.
     waited_for  number of the command that cleared its last hazard, -1 for none.
     max_rss     KiB, of the largest process in it.
     unguarded   the program above it that has no guard, or its own where that takes none; "" where

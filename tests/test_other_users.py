@@ -49,6 +49,7 @@ def root(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     where.chmod(0o2755)
     for name in XDG:
         monkeypatch.setenv(f"XDG_{name}_HOME", str(where / name))
+    monkeypatch.setattr("smpmake.capacity.neighbours.places", lambda: [folders.cache()])
     monkeypatch.setenv("HOME", str(where))
     monkeypatch.setenv("TMPDIR", str(where / "tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(where / "tmp"))
@@ -163,7 +164,7 @@ def believes_history(root: Path) -> bool:
 
 
 def slots(root: Path) -> Path:
-    table = neighbours(1)
+    table = neighbours(config.Settings())
     assert table is not None
     (path,) = folders.cache().glob("smpmake-slots-*")
     found = path.read_bytes()
@@ -174,7 +175,7 @@ def slots(root: Path) -> Path:
 
 
 def believes_slots(root: Path) -> bool:
-    table = neighbours(1)
+    table = neighbours(config.Settings())
     if table is None:
         return False
     (path,) = folders.cache().glob("smpmake-slots-*")

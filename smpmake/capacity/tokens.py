@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from smpmake.capacity.table import Wait
 
 
 class Tokens(Protocol):
@@ -21,6 +24,10 @@ class Tokens(Protocol):
     def settle_tokens(self, busy: int, wake: Callable[[], None] | None) -> None:
         """So many are in use now; `wake` is to be called when there may be another, None where
         nobody was refused one."""
+        return
+
+    def tell(self, running: int, waiting: int, why: Wait) -> None:
+        """So many jobs run, and so many could, which wait for that: for who asks."""
         return
 
 

@@ -21,7 +21,7 @@ from smpmake.cli.run import with_options
 from smpmake.cli.settings import settings_from
 from smpmake.config import DEFAULT_NAME, Settings
 from smpmake.console import say
-from smpmake.options import of_servers
+from smpmake.options import BY_NAME, of_servers
 
 if TYPE_CHECKING:
     from smpmake.forecast import Forecast
@@ -190,22 +190,42 @@ def wait(name: str) -> int:
 
 @click.command()
 @_SOCKET
+@with_options([BY_NAME["machine_pool"]])
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-def status(name: str, as_json: bool) -> None:
-    """Show a server's builds: how many jobs each has done, and how many are left."""
+def status(name: str, as_json: bool, machine_pool: str | None) -> None:
+    """Show which builds share this machine's CPUs, and the builds on a server.
+
+    Of each build you see how many slots it has, how many jobs run, how many could run, and what
+    these wait for.  This needs no server.
+    """
     import time
 
+    from smpmake.capacity.neighbours import places
     from smpmake.cli.screen import look
-    from smpmake.protocol.client import Client
-    from smpmake.reports.server_state import document, lines
+    from smpmake.protocol.client import Client, ServerGoneError
+    from smpmake.reports import pools, server_state
 
-    client = Client(_address(name)[0])
-    state, builds = client.ask("state"), client.ask("builds")
-    client.close()
+    settings = settings_from({"machine_pool": machine_pool})
+    pool = [Path(settings.machine_pool)] if settings.machine_pool else []
+    tables = pools.found_in([*pool, *places()])
+    state: dict[str, Any] | None = None
+    builds: dict[str, Any] = {}
+    try:
+        client = Client(_address(name)[0])
+    except ServerGoneError:
+        if name != DEFAULT_NAME:
+            raise
+    else:
+        state, builds = client.ask("state"), client.ask("builds")
+        client.close()
     if as_json:
-        click.echo(json.dumps(document(state, builds), indent=1))
+        page = server_state.document(state, builds)
+        click.echo(json.dumps({**page, "tables": pools.document(tables)}, indent=1))
         return
-    for line in lines(state, builds, time.time(), look()):
+    shown = pools.lines(tables, time.time(), look())
+    if state is not None:
+        shown += server_state.lines(state, builds, time.time(), look())
+    for line in shown or ["no build runs, and no server"]:
         click.echo(line)
 
 

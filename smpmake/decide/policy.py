@@ -7,9 +7,10 @@ something (who is the parent, is its output captured) are asked only when their 
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from smpmake.commands.model import Analysis, Kind, Reason
+from smpmake.commands.model import Analysis, Divides, Kind, Reason
 from smpmake.config import Settings
 from smpmake.schedule.names import is_product
 
@@ -103,6 +104,19 @@ class Decision(NamedTuple):
 def matches(patterns: tuple[str, ...], tool: str, real: str) -> bool:
     """Whether a tool is meant by a name (`gcc`, `arm-*-gcc`) or a path pattern (`/opt/*/bin/*`)."""
     return any(fnmatch.fnmatchcase(real if "/" in p else tool, p) for p in patterns)
+
+
+def is_of(name: str, tool: str, real: str, words: Sequence[str], analysis: Analysis) -> bool:
+    """Whether a command is of a class (`slots`): `link`, `lto`, or a pattern as above, behind which
+    a pattern of one of its words may follow (`cc1plus *.pb.cc`)."""
+    if name == "link":
+        return analysis.kind is Kind.LINK
+    if name == "lto":
+        return analysis.kind is Kind.LINK and analysis.divides is not Divides.NEVER
+    pattern, _, word = name.partition(" ")
+    return matches((pattern,), tool, real) and (
+        not word or any(fnmatch.fnmatchcase(each, word) for each in words)
+    )
 
 
 def decide(analysis: Analysis, rules: Settings, tool: str, real: str, context: Context) -> Decision:

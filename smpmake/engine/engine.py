@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from smpmake import native
 from smpmake.capacity.capacity import Capacity
 from smpmake.capacity.memory import Memory
+from smpmake.capacity.pressure import Pressure
+from smpmake.capacity.table import Wait
 from smpmake.capacity.tokens import Tokens
 from smpmake.engine.build import Build
 from smpmake.engine.command import command_of
@@ -43,11 +45,17 @@ from smpmake.guard.versioned_paths import VersionedPaths
 from smpmake.guard.versions import Versions
 from smpmake.protocol import layout, wire
 from smpmake.protocol.wire import Given, Invoke, Question
+from smpmake.schedule.classes import Class
 from smpmake.schedule.job import Job, Mode, Operands
 from smpmake.schedule.scheduler import Scheduler
+from smpmake.units import seconds
 
 log = logging.getLogger("smpmake")
 
+_WEIGHTS: Final = {
+    Wait.PRESSURE: "this machine was short of memory, or its disks were too busy",
+    Wait.LOAD: "too many processes ran on this machine (load-average)",
+}
 _MOMENT: Final = 0.3  # s that a signal takes at most to its processes
 
 
@@ -57,6 +65,8 @@ class Engine:
     board      the scoreboard, which guards look at from the driver's start.
     hire       starts the workers.
     reserve    bytes of memory to be left free, -1 not to look at memory at all.
+    pressure   tells when the machine has too much to do.
+    classes    of which only so many jobs run at once.
     elsewhere  makes what sends jobs to other machines.
     proofs     which programs are known to take a guard; without, those that this engine sees.
     """
@@ -69,6 +79,8 @@ class Engine:
         slots: int,
         *,
         reserve: int = -1,
+        pressure: Pressure | None = None,
+        classes: Sequence[Class] = (),
         tokens: Tokens | None = None,
         elsewhere: Callable[[Here], Elsewhere] = Nowhere,
         proofs: Proofs | None = None,
@@ -91,6 +103,7 @@ class Engine:
         self.capacity = Capacity(
             slots,
             Memory(slots, reserve, self.expectations.memory_needed),
+            pressure or Pressure(read=lambda path: ""),
             tokens,
             disk.folder,
             board,
@@ -99,7 +112,8 @@ class Engine:
             self._dispatch,
             self.elsewhere.waits,
         )
-        self.scheduler = Scheduler(slots, computer.chaos.rank, self.capacity.room)
+        self.classes = classes
+        self.scheduler = Scheduler(slots, computer.chaos.rank, self.capacity.room, classes)
         hazards = self.scheduler.hazards
         self._computer = computer
         self._pending = Pending(hazards, board, str(disk.folder))
@@ -138,6 +152,7 @@ class Engine:
             observer=observer,
             elsewhere=self.elsewhere,
             programs=programs,
+            classes=classes,
         )
         self._intake = Intake(
             computer,
@@ -280,6 +295,19 @@ class Engine:
         held = self.scheduler.held if self.capacity.lacks_memory else 0
         begun = running + self._executor.jobs_away
         return running, max(0, len(self.scheduler.hazards) - begun), held
+
+    def waits(self) -> list[str]:
+        """What jobs waited for that is neither a CPU nor another job, in sentences."""
+        found = [
+            f"jobs waited {seconds(each.waited_ns / 1e9)} for a {each.name} slot "
+            f"(slots: {each.name} = {each.most})"
+            for each in self.classes
+            if each.waited_ns
+        ]
+        for why, cause in _WEIGHTS.items():
+            waited = self.capacity.pressed[why]
+            found += [f"jobs waited {seconds(waited)} because {cause}"] if waited else []
+        return found
 
     def close(self) -> list[str]:
         """Ends the workers; returns what was left over that should not be (promise P9)."""

@@ -30,7 +30,7 @@ from smpmake.guard.pending import Pending
 from smpmake.guard.questions import Questions, Waiter
 from smpmake.protocol import working
 from smpmake.protocol.working import Result
-from smpmake.records import DIVIDED
+from smpmake.records import DIVIDED, WAITED_FOR
 from smpmake.schedule.job import Job, Mode
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Resume, Scheduler, Start
 
@@ -135,7 +135,13 @@ class Executor:
         self._pending.show_counts()
         self._observer.drop_versions()
         turn = self._scheduler
-        self._capacity.settle(turn.busy, short=turn.short, held=turn.held > 0)
+        self._capacity.settle(
+            turn.busy,
+            short=turn.short,
+            held=turn.held > 0,
+            waiting=turn.wanting,
+            crowded=turn.crowded,
+        )
 
     def _act(self, action: Action) -> None:
         job = action.job
@@ -149,6 +155,10 @@ class Executor:
         record.ready = job.ready_at
         if job.waited_for is not None:
             record.waited_for = job.waited_for.number
+        if job.full is not None and not isinstance(action, Cancelled):
+            job.full.waited_ns += self._clock.now() - job.ready_at
+            record.detail = record.detail or f"{WAITED_FOR}a {job.full.name} slot"
+            job.full = None
         match action:
             case Start() if job.slot is None:
                 self._rename(job, command)

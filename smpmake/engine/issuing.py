@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from smpmake.commands.model import Analysis, Keep
@@ -30,6 +30,7 @@ from smpmake.guard.pending import Pending
 from smpmake.protocol import frames
 from smpmake.protocol.wire import Given, Invoke
 from smpmake.records import GIVEN_BACK, CommandRecord
+from smpmake.schedule.classes import Class
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import Job, Mode, Operands
 
@@ -51,6 +52,7 @@ class Issuing:
         observer: Observer,
         elsewhere: Elsewhere,
         programs: Programs,
+        classes: Sequence[Class],
     ) -> None:
         self._disk = computer.disk
         self._paths = computer.disk.paths
@@ -65,6 +67,7 @@ class Issuing:
         self._observer = observer
         self._elsewhere = elsewhere
         self._programs = programs
+        self._classes = classes
         self._resolver = OperandResolver(hazards, pending, computer.disk)
         self._count = 0
 
@@ -131,9 +134,17 @@ class Issuing:
             operands,
             light=decision.light if mode is Mode.FOREGROUND else command.rename is not None,
             exclusive=decision.exclusive,
+            classes=self._classes_of(command),
             guarded=self._is_guarded(command),
             payload=command,
         )
+
+    def _classes_of(self, command: Command) -> tuple[Class, ...]:
+        if not self._classes:
+            return ()
+        record = command.record
+        about = (record.tool, record.program, record.words, command.analysis)
+        return tuple(each for each in self._classes if policy.is_of(each.name, *about))
 
     def _is_guarded(self, command: Command) -> bool:
         """See Observer.  The loader is asked where that is not known yet, and only there."""

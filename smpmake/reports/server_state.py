@@ -15,11 +15,16 @@ _COLUMNS = (
 )
 
 
-def document(state: dict[str, Any], builds: dict[str, Any]) -> dict[str, Any]:
+def document(state: dict[str, Any] | None, builds: dict[str, Any]) -> dict[str, Any]:
     """The same for programs; a build of no known command was begun by a smpmake."""
+    head = {"format": "smpmake-status", "version": 2}
+    if state is None:  # no server runs
+        return {**head, "server": None}
+    return {**head, "server": _server(state, builds)}
+
+
+def _server(state: dict[str, Any], builds: dict[str, Any]) -> dict[str, Any]:
     return {
-        "format": "smpmake-status",
-        "version": 1,
         "slots": builds["slots"],
         "running": state["running"],
         "queued": state["queued"],
@@ -48,7 +53,9 @@ def lines(
 ) -> list[str]:
     """What the server says of itself (`state`) and of its builds; `now` in seconds since 1970."""
     running, queued = state["running"], state["queued"]
-    parts: list[Part] = [f"{running} running on {builds['slots']} slots, {queued} queued"]
+    parts: list[Part] = [
+        f"the server: {running} running on {builds['slots']} slots, {queued} queued"
+    ]
     for name, slots, taken, compilers, _ in state["hosts"]:
         known = ", ".join(compilers) or "no compiler that is known to be ours"
         parts.append(f"{name}: {taken} of {slots} compiles ({known})")

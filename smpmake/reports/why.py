@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, Final
 
 from smpmake.commands.model import Reason
-from smpmake.records import GIVEN_BACK, REUSED, BuildRecord, CommandRecord
+from smpmake.records import GIVEN_BACK, REUSED, WAITED_FOR, BuildRecord, CommandRecord
 from smpmake.reports import phrases
 from smpmake.reports.diagnostics import said
 from smpmake.reports.grid import Cell, Kind, Look, Part, example, rest, table
@@ -205,6 +205,8 @@ def _verdict(command: CommandRecord) -> str:
         text += f"; called by {command.unguarded}, which takes no guard"
     if command.detail == REUSED:
         text += "; reused, from before the build was run again"
+    if command.detail.startswith(WAITED_FOR) and not command.reason:
+        text += f"; {command.detail}"
     if command.detail == GIVEN_BACK:
         text += "; smpmake gave its remembered result back"
     elif command.missed:

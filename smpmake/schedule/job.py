@@ -17,6 +17,8 @@ from __future__ import annotations
 import enum
 from typing import Final, NamedTuple
 
+from smpmake.schedule.classes import Class
+
 
 class State(enum.Enum):
     """Where a job is; see the picture above."""
@@ -115,6 +117,7 @@ class Job:
     dated_ns    what its outputs' mtime becomes: between that and the next tick of that clock.
     light       needs no slot: work for the disk alone, in the driver's own time or the server's.
     exclusive   runs while nothing else does.
+    classes     of which only so many run at once; `full`: the last one that it had to wait for.
     payload     what the caller of the scheduler keeps with it.
     state       where it is; set by the scheduler alone.
     urgent      somebody in the foreground waits for it, or for what needs it; set at its issue
@@ -129,9 +132,11 @@ class Job:
     __slots__ = (
         "blockers",
         "build",
+        "classes",
         "dated_ns",
         "exclusive",
         "followers",
+        "full",
         "guarded",
         "issued_ns",
         "light",
@@ -157,6 +162,7 @@ class Job:
         light: bool = False,
         exclusive: bool = False,
         guarded: bool = False,
+        classes: tuple[Class, ...] = (),
         payload: object = None,
     ) -> None:
         self.number = number
@@ -167,6 +173,8 @@ class Job:
         self.light = light
         self.exclusive = exclusive
         self.guarded = guarded
+        self.classes = classes
+        self.full: Class | None = None
         self.payload = payload
         self.state = State.WAITING
         self.urgent = False

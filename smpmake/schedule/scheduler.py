@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import Enum
 
+from smpmake.schedule.classes import Class
 from smpmake.schedule.hazards import Hazards
 from smpmake.schedule.job import NEXT, NOBODY, Job, Mode, State
 
@@ -71,6 +72,9 @@ class Room(Enum):
     NONE = "none"
 
 
+_Entry = tuple[float, int, Job]  # of a queue, which is a heap
+_Queues = tuple[list[_Entry], list[_Entry]]  # of those in a hurry, and of the others
+
 _UNSTARTED = (State.WAITING, State.READY)
 _WANTS_SLOT = (State.READY, State.RESUMING)
 _LOOK_AHEAD = 32  # jobs that are asked for when one is too large for now
@@ -82,6 +86,7 @@ class Scheduler:
     rank    what the queue is ordered by: the order of issue, if nothing else is wanted.
     room    what there is for a job beside so many that have a slot; asked with those who wait in
             the foreground.  One for which it is free starts.  The only one must find room in time.
+    classes those in which only so many jobs run at once.
     held    jobs that were too large at the last turn.
     short   whether there was no room for any then, though a slot is free.
     counts  how many jobs are in each state, or came to that end.
@@ -92,6 +97,7 @@ class Scheduler:
         slots: int,
         rank: Callable[[Job], float] = lambda job: job.number,
         room: Callable[[Job, int, Collection[Job]], Room] = lambda job, busy, waiting: Room.FREE,
+        classes: Sequence[Class] = (),
     ) -> None:
         self.hazards = Hazards()
         self.slots = slots
@@ -102,11 +108,22 @@ class Scheduler:
         self._room = room
         self.held = 0
         self.short = False
-        self._urgent: list[tuple[float, int, Job]] = []
-        self._queue: list[tuple[float, int, Job]] = []
+        self._full: dict[Class, _Queues] = {each: ([], []) for each in classes}
+        self._urgent: list[_Entry] = []
+        self._queue: list[_Entry] = []
         self._alone: Job | None = None
         self._waiting: dict[Job, None] = {}
         self.counts = dict.fromkeys(State, 0)
+
+    @property
+    def wanting(self) -> int:
+        """Jobs that could run, and have no slot."""
+        return self.counts[State.READY] + self.counts[State.RESUMING]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether jobs wait for a class that is full."""
+        return any(urgent or queue for urgent, queue in self._full.values())
 
     @property
     def busy(self) -> int:
@@ -190,6 +207,7 @@ class Scheduler:
         if job.state is not State.RUNNING or job.slot is None:
             return []
         self._set(job, State.PAUSED)
+        self._leave_classes(job)
         if self._alone is job:
             self._alone = None
         if not self._parked:
@@ -244,7 +262,7 @@ class Scheduler:
         else:
             self._push(self._urgent if job.urgent else self._queue, job)
 
-    def _push(self, queue: list[tuple[float, int, Job]], job: Job) -> None:
+    def _push(self, queue: list[_Entry], job: Job) -> None:
         heapq.heappush(queue, (self._rank(job), job.number, job))
 
     def _boost(self, job: Job) -> None:
@@ -264,16 +282,21 @@ class Scheduler:
 
     def _dispatch(self, actions: list[Action]) -> list[Action]:
         """Adds the starts of those for which there is room."""
-        passed_over: list[tuple[float, int, Job]] = []
+        passed_over: list[_Entry] = []
         self.short = False
         while self._free and self._alone is None:
             # A job that was hurried stands in both queues; its state tells whether it still counts.
-            queue = self._urgent or self._queue
+            queue = (self._first() if self._full else self._urgent) or self._queue
             if not queue:
                 break
             job = queue[0][2]
             if job.state not in _WANTS_SLOT:
                 heapq.heappop(queue)
+                continue
+            full = next((each for each in job.classes if each.is_full), None)
+            if full is not None:  # others pass
+                job.full = full
+                heapq.heappush(self._full[full][not job.urgent], heapq.heappop(queue))
                 continue
             if job.exclusive and self.busy:
                 break
@@ -287,14 +310,30 @@ class Scheduler:
                 continue
             # Smaller ones may go first, but not past what somebody waits for.
             passed_over.append(entry)
-            if queue is self._urgent or len(passed_over) > _LOOK_AHEAD:
+            if job.urgent or len(passed_over) > _LOOK_AHEAD:
                 break
         self.held = len(passed_over)
         for entry in passed_over:
             heapq.heappush(self._urgent if entry[2].urgent else self._queue, entry)
         return actions
 
+    def _first(self) -> list[_Entry] | None:
+        """The queue whose head comes first: of those, too, who wait for a class that has room."""
+        able = [queues for each, queues in self._full.items() if not each.is_full]
+        for nth in range(2):
+            queues = [(self._urgent, self._queue)[nth], *(each[nth] for each in able)]
+            waiting = [queue for queue in queues if queue]
+            if waiting:
+                return min(waiting, key=lambda queue: queue[0][:2])
+        return None
+
+    def _leave_classes(self, job: Job) -> None:
+        for each in job.classes:
+            each.used -= 1
+
     def _take_slot(self, job: Job, actions: list[Action]) -> None:
+        for each in job.classes:
+            each.used += 1
         if job.exclusive:
             self._alone = job
         slot = heapq.heappop(self._free)
@@ -317,6 +356,8 @@ class Scheduler:
         if job.slot is not None:
             # What ends while it is paused has given its slot back; only its lane becomes free.
             paused = job.state in (State.PAUSED, State.RESUMING)
+            if not paused:
+                self._leave_classes(job)
             heapq.heappush(self._parked if paused else self._free, job.slot)
             job.slot = None
         if self._alone is job:
@@ -352,11 +393,14 @@ class Scheduler:
 
     def _sweep(self) -> None:
         """Takes those out of the queues that went away meanwhile; else only a free slot does."""
-        wanted = self.counts[State.READY] + self.counts[State.RESUMING]
-        if len(self._urgent) + len(self._queue) > 2 * wanted + _LOOK_AHEAD:
-            for queue in (self._urgent, self._queue):
+        if sum(map(len, self._queues())) > 2 * self.wanting + _LOOK_AHEAD:
+            for queue in self._queues():
                 queue[:] = [entry for entry in queue if entry[2].state in _WANTS_SLOT]
                 heapq.heapify(queue)
+
+    def _queues(self) -> Iterator[list[_Entry]]:
+        for queues in ((self._urgent, self._queue), *self._full.values()):
+            yield from queues
 
     def _withdraw(self, job: Job, actions: list[Action], cause: Job | None) -> None:
         """It will not run: a blocker that ends later must not find it."""

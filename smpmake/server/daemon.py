@@ -125,7 +125,7 @@ class Service:
             path = os.environ.get("PATH", os.defpath)
             board.set_initial_dirs(programs_of_system(path))
             shims = shims_for(path, self._path, families.described())
-            others = None if self._settings.own_pool else neighbours(slots)
+            others = neighbours(self._settings)
             if others is not None:
                 held.callback(others.close)
             try:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from smpmake import folders, native
 from smpmake.capacity.memory import reserve_of
+from smpmake.capacity.pressure import Pressure
 from smpmake.capacity.tokens import Tokens
+from smpmake.commands.reading.makes import options_of
 from smpmake.config import Settings
 from smpmake.decide.procfs import Processes
 from smpmake.disk.disk import Disk
@@ -22,10 +25,12 @@ from smpmake.engine.pool import OnLost, OnResult, Pool
 from smpmake.errors import SmpmakeError
 from smpmake.guard.proofs import Proofs
 from smpmake.guard.scoreboard import Scoreboard
+from smpmake.schedule.classes import classes_of
 from smpmake.undo.journal import UndoJournal
 
 log = logging.getLogger("smpmake")
 
+_LOAD: Final = re.compile(r"(?:-l|--load-average=|--max-load=)(\d+(?:\.\d+)?)")
 _AT_ONCE: Final = 8  # workers that are started before there is anything to do
 
 
@@ -72,6 +77,8 @@ def create_engine(
                 hire,
                 slots,
                 reserve=reserve_of(settings),
+                pressure=Pressure(_load(settings.load_average)),
+                classes=classes_of(settings.slots),
                 tokens=tokens,
                 elsewhere=_elsewhere(settings, folder),
                 proofs=_proofs(),
@@ -80,6 +87,15 @@ def create_engine(
             raise EngineError(f"no worker can be started: {error.strerror}") from None
         held.pop_all()
     return engine
+
+
+def _load(named: str) -> float | None:
+    """How many processes may run when a job begins: as the user says, or the make that has called
+    us; None for any number."""
+    words = options_of(os.environ.get("MAKEFLAGS", ""))
+    told = [match[1] for match in map(_LOAD.fullmatch, words) if match is not None]
+    found = [named] if named else told
+    return float(found[-1]) if found else None
 
 
 def _proofs() -> Proofs:

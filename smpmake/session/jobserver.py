@@ -16,10 +16,13 @@ import stat
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpmake.commands.reading.makes import JOBSERVER, NAME_JOBSERVER, options_of
 from smpmake.disk.shared import shared_map
+
+if TYPE_CHECKING:
+    from smpmake.capacity.table import Wait
 
 _COUNT: Final = struct.Struct("<I")
 _MOST: Final = 2048  # tokens
@@ -104,6 +107,9 @@ class JobServer:
         else:
             loop.remove_reader(self._read)
         self._watched = wants
+
+    def tell(self, running: int, waiting: int, why: Wait) -> None:
+        """See capacity.tokens: who asks make is not told."""
 
     def close(self) -> None:
         """Gives everything back; once."""

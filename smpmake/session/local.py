@@ -143,8 +143,8 @@ class LocalBackend(Backend):
         from smpmake.server.connections import Server
         from smpmake.server.factory import create_engine
 
-        if self._stage.jobserver is None and not self._settings.own_pool:
-            self._neighbours = neighbours(self._slots)
+        if self._stage.jobserver is None:
+            self._neighbours = neighbours(self._settings)
         engine = self._engine = create_engine(
             self._settings,
             self.folder,
@@ -257,6 +257,8 @@ class LocalBackend(Backend):
             (each.parallel.found for each in self._builds() if each.parallel.found), ""
         )
         if self._engine is not None:
+            for notice in self._engine.waits():
+                build.notice(notice)
             report = self._engine.elsewhere.report()
             record.unused = report.unused
             if record.unused:  # it says what they say

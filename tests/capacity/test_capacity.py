@@ -12,6 +12,8 @@ import pytest
 
 from smpmake.capacity.capacity import Capacity
 from smpmake.capacity.memory import Memory
+from smpmake.capacity.pressure import Pressure
+from smpmake.capacity.table import Wait
 from smpmake.decide.procfs import Processes
 from smpmake.guard.scoreboard import Scoreboard
 from smpmake.schedule.job import Job, Mode, Operands, State
@@ -28,6 +30,7 @@ class FakeTokens:
     contended: bool = False
     asked: list[int] = field(default_factory=list)
     wake: Callable[[], None] | None = None
+    told: tuple[int, int, Wait] = (0, 0, Wait.NOTHING)
 
     def most_slots(self, wanted: int) -> int:
         self.asked.append(wanted)
@@ -35,6 +38,9 @@ class FakeTokens:
 
     def settle_tokens(self, busy: int, wake: Callable[[], None] | None) -> None:
         self.wake = wake
+
+    def tell(self, running: int, waiting: int, why: Wait) -> None:
+        self.told = (running, waiting, why)
 
 
 class House:
@@ -48,9 +54,12 @@ class House:
         self.needs = 10
         self.waits = False
         self.woken = 0
+        self.files = {"/proc/loadavg": "0.00 0.00 0.00 1/99 7"}
+        self.pressure = Pressure(3.0, lambda path: self.files.get(path, ""), self.clock.now)
         memory = Memory(4, 0, lambda job: self.needs, lambda: self.free, lambda: self.clock.now())
         self.capacity = Capacity(
-            *(4, memory, self.tokens, folder, Scoreboard(folder / "board"), Processes()),
+            *(4, memory, self.pressure, self.tokens, folder, Scoreboard(folder / "board")),
+            Processes(),
             *(self.clock.later, self._wake, lambda job: self.waits),
         )
 
@@ -182,3 +191,35 @@ def test_a_closed_one_wakes_nobody(house: House) -> None:
     house.capacity.close()
     house.clock.ring()
     assert house.woken == 0
+
+
+def test_pressure_lets_the_first_begin_and_no_second(house: House) -> None:
+    house.files["/proc/pressure/io"] = "full avg10=80.00 avg60=1 avg300=1 total=5\n"
+    assert (house.room(0), house.room(1)) == (Room.FREE, Room.NONE)
+    assert house.tokens.asked == []  # a slot that is not used stays others'
+    house.capacity.settle(1, short=True, held=False, waiting=4)
+    assert house.tokens.told == (1, 4, Wait.PRESSURE)
+    house.files.clear()
+    house.clock.ring()
+    assert house.woken == 1
+    assert house.room(1) is Room.FREE
+
+
+@pytest.mark.parametrize(
+    ("short", "held", "crowded", "slots", "why"),
+    [
+        (True, False, False, 1, Wait.SLOTS),
+        (False, True, False, 9, Wait.MEMORY),
+        (False, False, True, 9, Wait.CLASS),
+        (True, False, False, 9, Wait.NOTHING),  # its own slots
+    ],
+)
+def test_others_are_told_what_jobs_wait_for(
+    house: House, short: bool, held: bool, crowded: bool, slots: int, why: Wait
+) -> None:
+    house.tokens.slots = slots
+    house.needs = 200 if held else 10
+    house.room(0)
+    house.room(1)
+    house.capacity.settle(1, short=short, held=held, waiting=2, crowded=crowded)
+    assert house.tokens.told == (1, 2, why)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +17,10 @@ import pytest
 
 from smpmake import cpus
 from smpmake.capacity import neighbours as room
-from smpmake.capacity.neighbours import CrowdedError, SharedSlots, neighbours
-from smpmake.config import ConfigError, load
+from smpmake.capacity import table
+from smpmake.capacity.neighbours import SharedSlots, neighbours
+from smpmake.capacity.table import CrowdedError, Member, Standing, Wait, members
+from smpmake.config import ConfigError, Settings, load
 from tests.support.counting import COUNTING, MEETING, counted, most_at_once
 from tests.support.space import SMPMAKE, Space, objects
 
@@ -110,7 +113,7 @@ def test_p6_alone_it_has_all_and_the_file_goes_with_it(tmp_path: Path) -> None:
         one.want(3)
         assert one.busy == len(one.tokens.held) == 3
         assert not one.tokens.shared
-        assert one.tokens.most_slots(4) == 3
+        assert one.tokens.most_slots(4) == 4  # if it was told to run so many
         assert (tmp_path / "slots").stat().st_mode & 0o777 == 0o600
     assert not os.listdir(tmp_path)
 
@@ -254,7 +257,7 @@ def test_a_file_that_goes_while_it_is_opened_is_not_used(
 
 
 def test_no_more_builds_than_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "_BUILDS", 2)
+    monkeypatch.setattr(table, "BUILDS", 2)
     with house(tmp_path, 2) as there:
         there.build()
         there.build()
@@ -262,30 +265,145 @@ def test_no_more_builds_than_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             there.build()
 
 
-def test_who_has_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    count = cpus.usable().count
-    assert neighbours(count + 1) is None  # -j with more than there are
-    found = neighbours(1)
+def test_more_jobs_than_cpus_run_while_nobody_else_builds(tmp_path: Path) -> None:
+    async def play() -> None:
+        with house(tmp_path, 2) as there:
+            first = there.build()
+            first.want(4)
+            assert first.busy == 4
+            assert len(first.tokens.held) == 2
+            assert not first.tokens.shared
+            second = there.build()
+            second.want(4)
+            assert there.busy == [4, 1]  # the first tool does not wait
+            for _ in range(4):
+                first.end_one()
+                await heard()
+            assert there.busy == [1, 1]
+            second.want(0)
+            await heard()
+            first.end_one()
+            assert there.busy == [4, 0]
+
+    played(play)
+
+
+def test_what_is_told_of_builds(tmp_path: Path) -> None:
+    def play() -> None:
+        with house(tmp_path, 4) as there:
+            first = there.build()
+            first.want(2)
+            first.tokens.tell(2, 7, Wait.MEMORY)
+            there.build()
+            standing = Standing(4, 4, 2, 7, Wait.MEMORY)
+            ours = os.getpid()
+            told = [Member(ours, 2, standing), Member(ours, 0, Standing(4, 4))]
+            assert members(there.path) == told
+            other = another(there.path)
+            assert [each.held for each in members(there.path)] == [2, 0, 2]
+            other.kill()
+            other.communicate()
+            assert members(there.path) == told
+
+    played(play)
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The places for a user's table."""
+    found = [tmp_path / "a", tmp_path / "b"]
+    monkeypatch.setattr(room, "places", lambda: found)
+    return found
+
+
+def test_where_the_table_is(folders: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    for settings in (Settings(), Settings(jobs=99)):  # -j with more than there are
+        found = neighbours(settings)
+        assert found is not None
+        (file,) = folders[0].iterdir()
+        found.close()
+        assert not file.exists()
+    assert neighbours(Settings(own_pool=True)) is None
+    file.symlink_to(folders[0] / "elsewhere")
+    found = neighbours(Settings())
     assert found is not None
-    (file,) = (tmp_path / "cache" / "smpmake").iterdir()
+    assert os.listdir(folders[1]) == [file.name]
     found.close()
-    assert not file.exists()
-    (tmp_path / "run").mkdir()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    found = neighbours(1)
+    folders[1].rmdir()
+    folders[1].write_text("no folder")
+    assert neighbours(Settings()) is None  # no place for it
+    assert not (folders[0] / "elsewhere").exists()
+    folders[0].chmod(0o777)
+    assert neighbours(Settings()) is None
+    assert "does not share the CPUs with your other builds" in capsys.readouterr().err
+
+
+def test_the_place_is_the_same_whatever_home_and_variables_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = list(room.places())
+    assert found
+    for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_STATE_HOME", "TMPDIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert list(room.places()) == found
+    assert all(str(os.geteuid()) in path.name for path in found)
+
+
+def pooled(pool: Path) -> SharedSlots | None:
+    return neighbours(Settings(machine_pool=str(pool)))
+
+
+def test_a_pool_for_all_of_the_machine(
+    folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = tmp_path / "pool"
+    pool.mkdir()
+    pool.chmod(0o2770)
+    found = pooled(pool)
     assert found is not None
-    assert os.listdir(tmp_path / "run") == [file.name]
+    (file,) = pool.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o660
     found.close()
-    assert not os.listdir(tmp_path / "run")
-    file.symlink_to(tmp_path / "elsewhere")
-    monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert neighbours(1) is None
-    assert not (tmp_path / "elsewhere").exists()
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", "/dev/null")
-    assert neighbours(1) is None  # no place for it
+    assert not any(pool.iterdir())
+    assert not folders[0].exists()
+    assert capsys.readouterr().err == ""
+
+
+def test_what_others_put_there_is_not_written_to(
+    folders: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool, precious = tmp_path / "pool", tmp_path / "precious"
+    pool.mkdir()
+    found = pooled(pool)
+    assert found is not None
+    (file,) = pool.iterdir()
+    found.close()
+    precious.write_text("mine")
+    puts: tuple[Callable[[], None], ...] = (
+        lambda: file.symlink_to(precious),
+        lambda: file.hardlink_to(precious),
+        lambda: os.mkfifo(file),
+        lambda: file.mkdir(),
+    )
+    for put in puts:
+        put()
+        instead = pooled(pool)
+        assert instead is not None
+        assert folders[0].exists()  # the user's own
+        instead.close()
+        assert precious.read_text() == "mine"
+        file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
+    file.write_bytes(os.urandom(3 * 20_000))  # nobody has a lock: all of it is nobody's
+    found = pooled(pool)
+    assert found is not None
+    assert found.most_slots(cpus.usable().count) == cpus.usable().count
+    assert not found.contended
+    found.close()
+    shutil.rmtree(pool)
+    instead = pooled(pool)
+    assert instead is not None
+    instead.close()
+    assert f"{pool} cannot be the pool" in capsys.readouterr().err
 
 
 def test_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -317,13 +435,11 @@ def test_p6_two_builds_at_once(space: Space) -> None:
 
 
 @pytest.fixture
-def full(space: Space, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def full(space: Space) -> Iterator[None]:
     """Another build has all CPUs."""
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", space.environment["XDG_CACHE_HOME"])
-    found = neighbours(1)
+    found = pooled(space.root / "pool")
     assert found is not None
-    found.settle_tokens(cpus.usable().count, None)
+    found.settle_tokens(cpus.usable().affinity, None)
     yield
     found.close()
 
@@ -339,14 +455,22 @@ def test_p6_where_another_has_all_one_at_a_time_is_run(space: Space, full: None)
 
 
 @two_cpus
-@pytest.mark.parametrize("options", [["--own-pool"], [f"-j{cpus.usable().count + 1}"]])
-def test_a_pool_of_its_own(space: Space, full: None, options: list[str]) -> None:
+def test_a_pool_of_its_own(space: Space, full: None) -> None:
     counted(space, MEETING)
     go = space.root / "go"
     os.mkfifo(go)
     space.write({**objects(4), "Makefile": RULES})
-    process = space.start(SMPMAKE, *options, "make")
+    process = space.start(SMPMAKE, "--own-pool", "make")
     while process.poll() is None:  # two must meet to get here
         with open(os.open(go, os.O_RDWR), "w") as gate:
             gate.write("go\n")
     assert space.finish(process).status == 0
+
+
+@two_cpus
+def test_more_jobs_than_cpus_are_shared_as_well(space: Space, full: None) -> None:
+    counted(space, COUNTING)
+    space.write({**objects(4), "Makefile": RULES})
+    ended = space.smpmake(f"-j{cpus.usable().count + 1}", "make")
+    assert ended.status == 0, ended.err
+    assert most_at_once(space) == 1

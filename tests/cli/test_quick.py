@@ -23,6 +23,9 @@ VALUES = {
     "amount": ("512M", "2G", "off", "1.5g", "much", ""),
     "list": ("gcc", "/usr/*/ld", "a b", "", "-x", "reads"),
     "text": ("x", "http://x"),
+    "load_average": ("4", "2.5", "-1", "x", "1e3"),
+    "slots": ("link=2", "cc1plus *.pb.cc=1", "link", "link=0", "=2"),
+    "machine_pool": ("/srv/pool", "/x y", "pool"),
     "flag": ("1", "0", "true", "No", "on", "perhaps", " yes ", "", "2"),
 }
 COMMANDS_OF_USERS = (*("make", "./build.sh") * 4, *("why", "run", "report", "--", "-", "-k", "4"))
@@ -30,7 +33,7 @@ COMMANDS_OF_USERS = (*("make", "./build.sh") * 4, *("why", "run", "report", "--"
 
 def any_value(option: Option, chance: random.Random) -> str:
     """Mostly one that the option can have."""
-    values: Sequence[str] = VALUES.get(option.kind, ("other", ""))
+    values: Sequence[str] = VALUES.get(option.name) or VALUES.get(option.kind, ("other", ""))
     if option.choices and chance.random() < 0.9:
         values = option.choices
     return chance.choice([*values, *list(values[:2]) * 5])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 import pytest
 
+from smpmake.schedule.classes import Class, classes_of
 from smpmake.schedule.job import NEXT, Job, Mode, Operands, State
 from smpmake.schedule.scheduler import Action, Cancelled, Grant, Room, Scheduler, Start
 
@@ -231,6 +232,82 @@ def test_random_programs_all_end_and_keep_the_order(seed: int) -> None:
         perform(bench.end(job))
     assert len(started) == len(everything), seed
     assert len(bench.scheduler.hazards) == 0
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_classes_hold_and_all_of_it_ends(seed: int) -> None:
+    """Jobs of none, one or several classes, urgent or not, that pause, fail and are cancelled."""
+    rng = random.Random(seed)
+    classes = [Class(name, rng.randint(1, 2)) for name in "abc"[: rng.randint(1, 3)]]
+    scheduler = Scheduler(rng.randint(1, 5), classes=classes)
+    running, paused, jobs = list[Job](), list[Job](), list[Job]()
+    paths = [f"/{n}.o" for n in range(30)]
+
+    def perform(actions: list[Action]) -> None:
+        for action in actions:
+            if not isinstance(action, Cancelled):
+                running.append(action.job)
+        for each in classes:
+            count = sum(each in job.classes for job in running)
+            assert count == each.used <= each.most, seed
+        if scheduler.busy < scheduler.slots:  # nobody who could run waits
+            ready = [job for job in jobs if job.state in (State.READY, State.RESUMING)]
+            assert all(any(each.is_full for each in job.classes) for job in ready), seed
+
+    def end_one() -> None:
+        job = running.pop(rng.randrange(len(running)))
+        perform(scheduler.finished(job, ok=rng.random() < 0.8, now=0))
+
+    for number in range(120):
+        choice = rng.random()
+        if choice < 0.55:
+            mode = rng.choice((Mode.DEFERRED, Mode.DEFERRED, Mode.FOREGROUND))
+            files = Operands(tuple(rng.sample(paths, 2)), tuple(rng.sample(paths, 1)))
+            of = tuple(each for each in classes if rng.random() < 0.6)
+            jobs.append(Job(number, "b", mode, files, classes=of))
+            perform(scheduler.issue(jobs[-1], 0))
+        elif choice < 0.65 and running:
+            job = running.pop(rng.randrange(len(running)))
+            paused.append(job)
+            perform(scheduler.pause(job))
+        elif choice < 0.75 and paused:
+            perform(scheduler.resume(paused.pop()))
+        elif choice < 0.8 and running:
+            job = running.pop(rng.randrange(len(running)))
+            perform(scheduler.again(job))
+        elif choice < 0.83 and jobs:
+            perform(scheduler.cancel(later_than(rng.choice(jobs).number), 0))
+        elif running:
+            end_one()
+    while paused:
+        perform(scheduler.resume(paused.pop()))
+    while running:
+        end_one()
+    assert {job.state for job in jobs} <= {State.DONE, State.FAILED, State.CANCELLED}, seed
+    assert not scheduler.busy
+    assert not scheduler.crowded
+
+
+def test_a_full_class_lets_others_pass_and_comes_in_its_order() -> None:
+    link = Class("link", 1)
+    scheduler = Scheduler(2, classes=[link])
+
+    def issue(number: int, *of: Class) -> list[Action]:
+        return scheduler.issue(Job(number, "b", Mode.DEFERRED, Operands(), classes=of), 0)
+
+    (first,) = issue(0, link)
+    assert issue(1, link) == issue(2, link) == []
+    (other,) = issue(3)
+    assert issue(4) == []
+    (then,) = scheduler.finished(other.job, ok=True, now=0)
+    assert then.job.number == 4
+    (then,) = scheduler.finished(first.job, ok=True, now=0)
+    assert (then.job.number, then.job.full) == (1, link)
+
+
+def test_of_two_numbers_for_a_class_the_last_counts() -> None:
+    found = classes_of(("link=2", "cc1plus a=b=3", "link=1"))
+    assert [(each.name, each.most) for each in found] == [("link", 1), ("cc1plus a=b", 3)]
 
 
 LONG = 10_000

@@ -104,9 +104,14 @@ def test_shims_in_a_shell_with_env_wait_and_stop(space: Space) -> None:
     done = space.run(*shell(f"gcc -c f0.c && gcc -c f1.c && {SMPMAKE} wait && ls f0.o f1.o"))
     assert done.status == 0, done.err
     page = json.loads(space.ok(SMPMAKE, "status", "--json").out)
-    assert (page["format"], page["version"], page["running"]) == ("smpmake-status", 1, 0)
-    assert page["slots"] >= 1 and page["hosts"] == []
-    assert [build["folder"] for build in page["builds"]] in ([], [str(space.folder)])
+    on_server = page["server"]
+    assert (page["format"], page["version"], on_server["running"]) == ("smpmake-status", 2, 0)
+    assert on_server["slots"] >= 1 and on_server["hosts"] == []
+    assert [build["folder"] for build in on_server["builds"]] in ([], [str(space.folder)])
+    (shared,) = page["tables"]
+    (build,) = shared["builds"]
+    assert build["command"][:2] == ["smpmake", "serve"]
+    assert build["folder"] == str(space.folder)
     failed = space.run(*shell(f"gcc -c bad.c; {SMPMAKE} wait"))
     assert failed.status == 1
     assert "failed: gcc -c bad.c" in failed.err

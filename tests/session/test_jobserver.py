@@ -160,6 +160,9 @@ class Counted:
     def settle_tokens(self, busy: int, wake: object) -> None:
         self.wake = wake
 
+    def tell(self, running: int, waiting: int, why: object) -> None:
+        """Nobody asks."""
+
 
 def test_a_slot_without_a_token_is_none(tmp_path: Path) -> None:
     tokens = Counted(1)

@@ -57,6 +57,7 @@ class Space:
         self.root = root
         self.folder = root / "build"
         self.folder.mkdir()
+        (root / "pool").mkdir()  # other tests' builds are to have the CPUs, too
         # Short, because sockets' names must be.
         self.temporary = Path(tempfile.mkdtemp(prefix="smp-"))
         self.environment = {
@@ -69,6 +70,7 @@ class Space:
             "XDG_STATE_HOME": str(root / "state"),
             "XDG_CONFIG_HOME": str(root / "config"),
             "XDG_CACHE_HOME": str(root / "cache"),
+            "SMPMAKE_MACHINE_POOL": str(root / "pool"),
             "LC_ALL": "C",
         }
         self.know_compilers()
