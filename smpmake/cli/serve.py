@@ -16,7 +16,7 @@ import click
 from smpmake import variables
 from smpmake.cli.build import recorder_of
 from smpmake.cli.logs import say_what_is_logged
-from smpmake.cli.names import SERVER
+from smpmake.cli.names import JOBSERVER, SERVER
 from smpmake.cli.run import with_options
 from smpmake.cli.settings import settings_from
 from smpmake.config import DEFAULT_NAME, Settings
@@ -134,12 +134,24 @@ def serve(name: str, **options: Any) -> int:
 
 @click.command()
 @_SOCKET
-def env(name: str) -> None:
+@click.option(
+    JOBSERVER,
+    "jobserver",
+    is_flag=True,
+    help="Give plain make, ninja and cargo in this shell a job server instead: their jobs and those"
+    " of all builds with smpmake are then never more than there are CPUs.",
+)
+def env(name: str, jobserver: bool) -> None:
     """Print the variables that a shell needs to use a server: eval "$(smpmake env)".
 
     If a variable or a command follows, smpmake runs the program env instead: smpmake env CC=clang
     make is smpmake in front of env CC=clang make.
     """
+    for line in _of_jobserver() if jobserver else _of_server(name):
+        click.echo(os.fsencode(line))  # a path need not be text
+
+
+def _of_server(name: str) -> list[str]:
     from smpmake.protocol.client import Client
     from smpmake.server.daemon import folder_of
 
@@ -155,8 +167,14 @@ def env(name: str) -> None:
     shims = addresses["shims"]
     if shims not in os.environ.get("PATH", "").split(":"):
         lines.append(f'export PATH={shlex.quote(shims)}:"$PATH"')
-    for line in lines:
-        click.echo(os.fsencode(line))  # a path need not be text
+    return lines
+
+
+def _of_jobserver() -> list[str]:
+    """Starts a shell's job server."""
+    from smpmake.cli import jobserver
+
+    return jobserver.lines(settings_from({}))
 
 
 @click.command()

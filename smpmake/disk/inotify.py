@@ -15,6 +15,7 @@ from typing import Final
 
 WRITTEN: Final = 0x2  # IN_MODIFY
 MARKED: Final = 0x4 | 0x8  # IN_ATTRIB, IN_CLOSE_WRITE: a new time, or a writer that has left
+USED: Final = 0x1 | 0x2 | 0x8 | 0x10 | 0x20  # of a FIFO: read, written, opened, closed
 _EVENT: Final = struct.Struct("iIII")
 _CHUNK: Final = 1 << 16
 

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from smpmake.commands.reading.makes import JOBSERVER, NAME_JOBSERVER, options_of
+from smpmake.commands.reading.makes import JOBSERVER, NAME_JOBSERVER, SHELLS, options_of
 from smpmake.disk.shared import shared_map
 
 if TYPE_CHECKING:
     from smpmake.capacity.table import Wait
 
+_OPTIONS: Final = re.compile(r"(?:^| )-j\d* ?--jobserver-\w+=\S+")
 _COUNT: Final = struct.Struct("<I")
 _MOST: Final = 2048  # tokens
 _SIZE: Final = 8192  # count, tokens, and from here on the path by which they are given back
@@ -38,6 +40,28 @@ def named_in(makeflags: str) -> str:
     """What MAKEFLAGS says of a job server: `R,W` or `fifo:PATH`, the last one; "" for none."""
     named = [w.partition("=")[2] for w in options_of(makeflags) if w.startswith(JOBSERVER)]
     return named[-1] if named else ""
+
+
+def leave_shells(environment: MutableMapping[str, str]) -> None:
+    """Takes the job server of a shell (`smpmake env --jobserver`) out: we have slots of its table
+    anyway, and a make that has one runs its rules in parallel by itself."""
+    for name in NAME_JOBSERVER:
+        told = environment.get(name, "")
+        if not _is_shells(named_in(told)):
+            continue
+        environment[name] = _OPTIONS.sub("", told).strip()
+        if not environment[name]:
+            del environment[name]
+
+
+def _is_shells(named: str) -> bool:
+    number = named.partition(",")[0]
+    if number.isdigit():
+        try:
+            named = os.readlink(f"/proc/self/fd/{number}")
+        except OSError:
+            return False
+    return named.endswith(f"/{SHELLS}")
 
 
 class JobServer:

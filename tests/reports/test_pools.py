@@ -11,6 +11,7 @@ import pytest
 from smpmake.capacity.neighbours import SharedSlots
 from smpmake.capacity.table import Member, Standing, Wait
 from smpmake.reports import pools
+from smpmake.reports.grid import Look
 from smpmake.reports.pools import Process, Sharing
 from tests.support.space import SMPMAKE, Space
 
@@ -26,7 +27,7 @@ def test_each_build_has_a_row_with_what_it_waits_for() -> None:
             (Member(0, 1, Standing(4, 4, 2, 0, 77)), Process()),
         ),
     )
-    lines = pools.lines([table], 100.0)
+    lines = pools.lines([table], 100.0, Look(120))
     assert lines[0] == "2 builds share 4 slots, 4 are taken"
     assert "\x1b" not in "".join(lines)
     (row,) = [line.split() for line in lines if "smpmake" in line]

@@ -41,6 +41,9 @@ _VALUED: Final = frozenset("CEIOWflo")
 JOBSERVER: Final = ("--jobserver-auth=", "--jobserver-fds=")
 #: Variables that may; the second is cargo's, for the build scripts of crates.
 NAME_JOBSERVER: Final = ("MAKEFLAGS", "CARGO_MAKEFLAGS")
+#: The FIFO of a shell's job server (`smpmake env --jobserver`), and of what the shell tells it.
+SHELLS: Final = "smpmake-tokens"
+SHELL: Final = "shell"
 
 
 def runs_in_parallel(command: Sequence[str]) -> bool:
