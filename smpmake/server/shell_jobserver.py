@@ -79,15 +79,15 @@ class ShellJobserver:
         self.settle()
 
     def _find_clients(self) -> None:
-        """Who comes when those are gone that we knew has no more tokens than it has use for."""
+        """Who is new has no more tokens than it has use for: others were lost before it came.  If it
+        was about to use one, that is one too many until it is given back."""
         known = {each for each in self._clients if self._is_client(f"/proc/{each}")}
         if not known:
             known = self._openers()
             for each in known:
                 self._watcher.watch(each, self._happened)  # a kill is not told by the FIFO
-            if self._clients:
-                lying = self._lying()
-                self._given = lying + min(self._given - lying, sum(map(_useful, known)))
+            lying = self._lying()
+            self._given = lying + min(self._given - lying, sum(map(_useful, known)))
         self._clients = known
 
     def _happened(self) -> None:
@@ -135,8 +135,10 @@ class ShellJobserver:
             self._given -= len(os.read(self._fd, count)) if count > 0 else 0
 
     def _lying(self) -> int:
-        answer = fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4))
-        return min(self._given, int(struct.unpack("i", answer)[0]))
+        """Tokens in the FIFO."""
+        lying = int(struct.unpack("i", fcntl.ioctl(self._fd, termios.FIONREAD, bytes(4)))[0])
+        self._given = max(self._given, lying)
+        return lying
 
     def _openers(self) -> set[int]:
         """Processes that have it open, and may take tokens; but for ourselves."""
