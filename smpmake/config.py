@@ -63,6 +63,7 @@ class Settings(NamedTuple):
     jobs        slots; 0 means as many as usable CPUs.
     own_pool    whether they are this build's own, whatever else the user builds meanwhile.
     load_average  as many processes as may run when a job begins beside others; "" for any number.
+    pressure    per cent of the time: while memory or disks stall more no job begins beside others.
     slots       classes of jobs and how many of each run at once: NAME=N.
     machine_pool  a folder whose users' builds share the CPUs; "": the user's own builds alone.
     guard       whether the build's processes get one; without one links and archives wait.
@@ -95,6 +96,7 @@ class Settings(NamedTuple):
     jobs: int = 0
     own_pool: bool = False
     load_average: str = ""
+    pressure: int = 0
     slots: tuple[str, ...] = ()
     machine_pool: str = ""
     keep_going: bool = False

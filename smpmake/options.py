@@ -296,6 +296,19 @@ OPTIONS: Final = (
         wanted='a number such as "4" or "2.5"',
     ),
     Option(
+        "pressure",
+        "number",
+        "Start no job beside others while everybody waits for memory or disks for PERCENT of the"
+        " time (the kernel's `full` pressure).  0 does not look.",
+        default="0",
+        words=("--pressure",),
+        variable="SMPMAKE_PRESSURE",
+        key="pressure",
+        metavar="PERCENT",
+        most=100,
+        wanted="a whole number from 1 to 100, or 0 for no look at pressure",
+    ),
+    Option(
         "slots",
         "list",
         "Run at most N jobs of a class at once: link, lto, or a pattern of a tool.  You may give"

@@ -161,7 +161,7 @@ MAY: dict[str, set[str]] = {
         "session",
         "variables",
     },
-    "reports": {"bench", "columns", "commands", "records", "timing", "units"},
+    "reports": {"bench", "capacity", "columns", "commands", "records", "timing", "units"},
     "exports": {"commands", "errors", "records", "redact"},
     "cli": {"*"},
     "__main__": {"cli"},

@@ -133,19 +133,24 @@ def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
         "number": 7,
         "list": ("a", "b"),
         "text": "x",
+        "load_average": "2.5",
+        "slots": ("link=2",),
+        "machine_pool": "/srv",
     }
     usual, changes = Settings(), dict[str, Any]()
     for option in OPTIONS:
         if option.name in asks or option.kind == "amount":
             continue
         changes[option.name] = (
-            option.choices[-1] if option.kind == "choice" else values[option.kind]
+            option.choices[-1]
+            if option.kind == "choice"
+            else values.get(option.name, values[option.kind])
         )
         if option.kind == "flag":
             changes[option.name] = not getattr(usual, option.name)
     changed = usual._replace(**changes)
     back = received(json.loads(json.dumps(sent(changed))))
     unsent = {"color", "idle", "redact", "history_size"}
-    unsent |= {"memo_remote", "memo_push", "memo_size"}
+    unsent |= {"memo_remote", "memo_push", "memo_size", "machine_pool"}
     assert back == changed._replace(**{name: getattr(usual, name) for name in unsent})
     assert len(list(told(changed))) >= len(sent(changed))

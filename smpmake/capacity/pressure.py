@@ -1,5 +1,5 @@
-"""Whether this machine is so short of memory or disks, or so busy, that one more job would only
-make it worse: the kernel's pressure stall information, and the load for who named a limit.
+"""What keeps jobs from beginning where the user wants a machine kept free for others: stalls, by
+the kernel's pressure stall information, and the load.
 
 https://docs.kernel.org/accounting/psi.html
 """
@@ -16,9 +16,9 @@ from smpmake import cpus
 from smpmake.capacity.table import Wait
 
 _FRESH: Final = 0.5  # s that a look holds
-#: `full`, of the last 10 s: per cent of the time in which all who would work waited for it.  Above
-#: the first no job begins beside others, until it is below the second.
-LIMITS: Final = {"memory": (20.0, 10.0), "io": (50.0, 25.0)}
+_WINDOW: Final = 2.0  # s over which stalls are counted, as the kernel's own triggers
+_EASED: Final = 0.5  # of the limit: from here on jobs begin again
+_WHAT: Final = ("memory", "io")
 _LOAD: Final = "/proc/loadavg"
 _SIZE: Final = 256
 
@@ -26,46 +26,62 @@ _SIZE: Final = 256
 class Pressure:
     """One per engine.
 
-    load  as many processes may run on the machine when a job begins; None for any number.
-    read  what a file says, "" where there is none; files stay open, so that a look costs little.
+    stalls  per cent of the time in which all who would work waited for memory, or for disks
+            (`full`): above it no job begins beside others, until it is half as much; 0: no look.
+    load    as many processes may run on the machine when a job begins; None for any number.
+    read    what a file says, "" where there is none; files stay open: a look costs little.
     """
 
     def __init__(
         self,
+        stalls: int = 0,
         load: float | None = None,
         read: Callable[[str], str] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._limit = stalls / 100
         self._load = load
         self._files = OpenFiles()
         self._read = read or self._files.read
         self._clock = clock
-        self._high = dict.fromkeys(LIMITS, False)
+        self._is_high = False
+        self._counted: tuple[float, list[int]] | None = None  # when, and how much until then
         self._looked = -1e9
         self._found = Wait.NOTHING
 
     def holds(self) -> Wait:
         """What keeps a job from beginning beside others; NOTHING if nothing does."""
+        if not self._limit and self._load is None:
+            return Wait.NOTHING
         now = self._clock()
         if now - self._looked >= _FRESH:
             self._looked = now
-            self._found = self._look()
+            self._found = self._look(now)
         return self._found
 
-    def _look(self) -> Wait:
-        for what, (above, below) in LIMITS.items():
-            full = full_of(self._of_cgroup(what) or self._read(f"/proc/pressure/{what}"))
-            self._high[what] = full >= (below if self._high[what] else above)
-        if any(self._high.values()):
+    def _look(self, now: float) -> Wait:
+        if self._limit:
+            self._count(now)
+        if self._is_high:
             return Wait.PRESSURE
         if self._load is not None and _running(self._read(_LOAD)) >= self._load:
             return Wait.LOAD
         return Wait.NOTHING
 
-    def _of_cgroup(self, what: str) -> str:
-        """Of what is in our cgroup; "" where that is the whole machine, or nobody measures it."""
+    def _count(self, now: float) -> None:
+        if self._counted is not None and now - self._counted[0] < _WINDOW:
+            return
+        before, self._counted = self._counted, (now, [self._stalled(what) for what in _WHAT])
+        if before is not None:
+            most = max(b - a for a, b in zip(before[1], self._counted[1], strict=True))
+            limit = self._limit * (_EASED if self._is_high else 1)
+            self._is_high = most / 1e6 / (now - before[0]) >= limit
+
+    def _stalled(self, what: str) -> int:
+        """Of what is in our cgroup; of the machine where that is all, or nobody measures it."""
         folder = self._files.folder
-        return self._read(f"{folder}/{what}.pressure") if folder else ""
+        ours = self._read(f"{folder}/{what}.pressure") if folder else ""
+        return stalled_us(ours or self._read(f"/proc/pressure/{what}"))
 
     def close(self) -> None:
         """Once."""
@@ -99,13 +115,13 @@ class OpenFiles:
         self._fds.clear()
 
 
-def full_of(text: str) -> float:
-    """Per cent of the last 10 s, by such a file; 0 where it does not say."""
+def stalled_us(text: str) -> int:
+    """Microseconds since the start, by such a file; 0 where it does not say."""
     for line in text.splitlines():
         if line.startswith("full "):
             with contextlib.suppress(ValueError, IndexError):
-                return float(line.partition("avg10=")[2].split()[0])
-    return 0.0
+                return int(line.partition("total=")[2].split()[0])
+    return 0
 
 
 def _running(text: str) -> int:

@@ -53,7 +53,7 @@ from smpmake.units import seconds
 log = logging.getLogger("smpmake")
 
 _WEIGHTS: Final = {
-    Wait.PRESSURE: "this machine was short of memory, or its disks were too busy",
+    Wait.PRESSURE: "memory or disks were too busy (pressure)",
     Wait.LOAD: "too many processes ran on this machine (load-average)",
 }
 _MOMENT: Final = 0.3  # s that a signal takes at most to its processes
@@ -103,7 +103,7 @@ class Engine:
         self.capacity = Capacity(
             slots,
             Memory(slots, reserve, self.expectations.memory_needed),
-            pressure or Pressure(read=lambda path: ""),
+            pressure or Pressure(),
             tokens,
             disk.folder,
             board,

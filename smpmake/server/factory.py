@@ -77,7 +77,7 @@ def create_engine(
                 hire,
                 slots,
                 reserve=reserve_of(settings),
-                pressure=Pressure(_load(settings.load_average)),
+                pressure=Pressure(settings.pressure, _load(settings.load_average)),
                 classes=classes_of(settings.slots),
                 tokens=tokens,
                 elsewhere=_elsewhere(settings, folder),

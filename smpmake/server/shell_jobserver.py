@@ -79,8 +79,10 @@ class ShellJobserver:
         self.settle()
 
     def _find_clients(self) -> None:
-        """Who is new has no more tokens than it has use for: others were lost before it came.  If it
-        was about to use one, that is one too many until it is given back."""
+        """Who is new has no more tokens than it has use for: others were lost before it came.
+
+        If it was about to use one, that is one too many until it is given back.
+        """
         known = {each for each in self._clients if self._is_client(f"/proc/{each}")}
         if not known:
             known = self._openers()

@@ -55,7 +55,7 @@ class House:
         self.waits = False
         self.woken = 0
         self.files = {"/proc/loadavg": "0.00 0.00 0.00 1/99 7"}
-        self.pressure = Pressure(3.0, lambda path: self.files.get(path, ""), self.clock.now)
+        self.pressure = Pressure(0, 3.0, lambda path: self.files.get(path, ""), self.clock.now)
         memory = Memory(4, 0, lambda job: self.needs, lambda: self.free, lambda: self.clock.now())
         self.capacity = Capacity(
             *(4, memory, self.pressure, self.tokens, folder, Scoreboard(folder / "board")),
@@ -193,12 +193,12 @@ def test_a_closed_one_wakes_nobody(house: House) -> None:
     assert house.woken == 0
 
 
-def test_pressure_lets_the_first_begin_and_no_second(house: House) -> None:
-    house.files["/proc/pressure/io"] = "full avg10=80.00 avg60=1 avg300=1 total=5\n"
+def test_a_load_lets_the_first_begin_and_no_second(house: House) -> None:
+    house.files["/proc/loadavg"] = "0.00 0.00 0.00 9/99 7"
     assert (house.room(0), house.room(1)) == (Room.FREE, Room.NONE)
     assert house.tokens.asked == []  # a slot that is not used stays others'
     house.capacity.settle(1, short=True, held=False, waiting=4)
-    assert house.tokens.told == (1, 4, Wait.PRESSURE)
+    assert house.tokens.told == (1, 4, Wait.LOAD)
     house.files.clear()
     house.clock.ring()
     assert house.woken == 1

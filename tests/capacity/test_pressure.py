@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smpmake.capacity.pressure import LIMITS, OpenFiles, Pressure, full_of
+from smpmake.capacity.pressure import OpenFiles, Pressure, stalled_us
 from smpmake.capacity.table import Wait
 from smpmake.server.factory import _load
 
@@ -15,43 +15,59 @@ from smpmake.server.factory import _load
 class Machine:
     """What its files say, and the clock."""
 
-    def __init__(self, load: float | None = None) -> None:
+    def __init__(self, stalls: int = 0, load: float | None = None) -> None:
         self.files: dict[str, str] = {}
+        self.totals = {"memory": 10**9, "io": 10**10}
         self.now = 0.0
         self.looks = 0
-        self.pressure = Pressure(load, self._read, lambda: self.now)
+        self.pressure = Pressure(stalls, load, self._read, lambda: self.now)
+        self.passes("io", 0)
 
     def _read(self, path: str) -> str:
         self.looks += 1
         return self.files.get(path, "")
 
-    def says(self, what: str, full: float, some: float = 99.0) -> Wait:
-        """What follows half a second later from such a share of the last 10 s."""
-        self.files[f"/proc/pressure/{what}"] = (
-            f"some avg10={some} avg60=0.00 avg300=0.00 total=1\n"
-            f"full avg10={full} avg60=0.00 avg300=0.00 total=1\n"
-        )
-        self.now += 0.5
+    def passes(self, what: str, full: float) -> Wait:
+        """What follows from two seconds in which so much of the time was lost."""
+        self.now += 2
+        self.totals[what] += int(full * 2e6)
+        for name, total in self.totals.items():
+            self.files[f"/proc/pressure/{name}"] = (
+                "some avg10=99.00 avg60=99.00 avg300=99.00 total=99\n"
+                f"full avg10=99.00 avg60=99.00 avg300=99.00 total={total}\n"
+            )
         return self.pressure.holds()
 
 
-@pytest.mark.parametrize("what", LIMITS)
-def test_it_holds_until_it_is_much_less(what: str) -> None:
-    above, below = LIMITS[what]
-    machine = Machine()
+@pytest.mark.parametrize("what", ["memory", "io"])
+def test_it_holds_until_it_is_half_as_much(what: str) -> None:
+    machine = Machine(40)
     for full, expected in (
-        (above - 1, Wait.NOTHING),
-        (above, Wait.PRESSURE),
-        (below, Wait.PRESSURE),
-        (below - 1, Wait.NOTHING),
-        (above - 1, Wait.NOTHING),
+        (0.39, Wait.NOTHING),
+        (0.41, Wait.PRESSURE),
+        (0.21, Wait.PRESSURE),
+        (0.19, Wait.NOTHING),
+        (0.39, Wait.NOTHING),
     ):
-        assert machine.says(what, full) is expected, full
+        assert machine.passes(what, full) is expected, full
+
+
+def test_who_named_no_limit_looks_at_nothing() -> None:
+    machine = Machine()
+    assert machine.passes("io", 1) is Wait.NOTHING
+    assert machine.looks == 0
+
+
+def test_a_short_time_tells_nothing() -> None:
+    machine = Machine(40)
+    machine.passes("io", 0)
+    machine.now -= 1.4
+    assert machine.passes("io", 1) is Wait.NOTHING
 
 
 def test_one_look_holds_for_a_moment() -> None:
-    machine = Machine()
-    machine.says("io", 0)
+    machine = Machine(40)
+    machine.passes("io", 0)
     looks = machine.looks
     machine.now += 0.4
     assert machine.pressure.holds() is Wait.NOTHING
@@ -66,9 +82,9 @@ def test_a_load_counts_others_only() -> None:
         assert machine.pressure.holds() is expected
 
 
-@pytest.mark.parametrize("text", ["", "some avg10=80", "full", "full avg10=", "full avg10=x y"])
+@pytest.mark.parametrize("text", ["", "some total=80", "full", "full total=", "full total=x y"])
 def test_what_says_nothing_holds_nobody_up(text: str) -> None:
-    assert full_of(text) == 0
+    assert stalled_us(text) == 0
 
 
 def test_files_are_opened_once(tmp_path: Path) -> None:
