@@ -42,6 +42,7 @@ class SharedSlots:
     def __init__(self, path: Path, slots: int, jobs: int = 0, *, common: bool = False) -> None:
         self._slots = min(slots, SLOTS)
         self._table: Table | None = Table(path, common=common)
+        self.path = path
         self.held: list[int] = []
         self.shared = False
         self._busy = 0

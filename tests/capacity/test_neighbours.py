@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -474,3 +475,34 @@ def test_more_jobs_than_cpus_are_shared_as_well(space: Space, full: None) -> Non
     ended = space.smpmake(f"-j{cpus.usable().count + 1}", "make")
     assert ended.status == 0, ended.err
     assert most_at_once(space) == 1
+
+
+KILLS = 20
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_kills_at_any_moment_lose_no_slot(space: Space, number: signal.Signals) -> None:
+    """One build goes on meanwhile, two at a time begin and are killed after some lines."""
+    chance = random.Random(number)
+    space.write({**objects(12), "Makefile": RULES})
+    for turn in range(KILLS):
+        builds = [space.start(SMPMAKE, "-q", "--memo=off", "make", "-B") for _ in range(2)]
+        for build in builds:
+            assert build.stdout is not None
+            for _ in range(chance.randrange(10)):
+                build.stdout.readline()
+        for build in builds:
+            build.send_signal(number)
+            build.communicate()
+        if turn % 10 == 0:
+            assert space.smpmake("-q", "make", "-B").status == 0
+    alone = pooled(space.root / "pool")
+    assert alone is not None
+    try:
+        while len(members(alone.path)) > 1:  # what a signal ends winds up first
+            os.sched_yield()
+        count = cpus.usable().affinity
+        assert alone.most_slots(count) == len(alone.held) == count
+    finally:
+        alone.close()
