@@ -286,7 +286,7 @@ OPTIONS: Final = (
     Option(
         "load_average",
         "text",
-        "Start no job beside others while N processes run on this machine, as make and ninja do."
+        "Start no second job while N processes run on this machine, as make and ninja do."
         "  Without it the -l of a make that runs smpmake counts.",
         words=("-l", "--load-average"),
         variable="SMPMAKE_LOAD_AVERAGE",
@@ -298,7 +298,7 @@ OPTIONS: Final = (
     Option(
         "pressure",
         "number",
-        "Start no job beside others while everybody waits for memory or disks for PERCENT of the"
+        "Start no second job while everybody waits for memory or disks for PERCENT of the"
         " time (the kernel's `full` pressure).  0 does not look.",
         default="0",
         words=("--pressure",),
