@@ -76,15 +76,19 @@ class Option(NamedTuple):
         """The value that a file's means.  Raises ValueUnusableError."""
         found: Any = None
         if self.kind == "list":
+            listed = value
             if self.like and isinstance(value, dict):  # a table: NAME = N
-                value = [f"{name}={number}" for name, number in value.items()]
-                value = value if all(map(self._may_be, value)) else None
-            if isinstance(value, list) and all(isinstance(each, str) and each for each in value):
-                found = tuple(value)
+                named = [f"{name}={number}" for name, number in value.items()]
+                listed = named if all(map(self._may_be, named)) else None
+                value = next((each for each in named if not self._may_be(each)), value)
+            if isinstance(listed, list) and all(isinstance(each, str) and each for each in listed):
+                found = tuple(listed)
         elif self.kind == "flag":
             found = value if isinstance(value, bool) else None
         elif self.kind == "number":
             found = value if isinstance(value, int) and not isinstance(value, bool) else None
+        elif self.name == "load_average" and isinstance(value, (int, float)):
+            found = str(value)
         elif isinstance(value, str):
             found = parse_size(value) if self.kind == "amount" else value
         if found is not None and (self.kind == "list" or self._may_be(found)):
@@ -329,7 +333,7 @@ OPTIONS: Final = (
         variable="SMPMAKE_MACHINE_POOL",
         key="machine-pool",
         metavar="DIR",
-        like="/.+|",
+        like=r"/[^\0]+|",
         wanted="the absolute path of a folder",
     ),
     Option(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from smpmake.config import ConfigError, Settings, load, received, sent, told
+from smpmake.config import ConfigError, Settings, load, merge, received, sent, told
 from smpmake.options import OPTIONS
 from tests.support.space import Space
 
@@ -154,3 +154,28 @@ def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
     unsent |= {"memo_remote", "memo_push", "memo_size", "machine_pool"}
     assert back == changed._replace(**{name: getattr(usual, name) for name in unsent})
     assert len(list(told(changed))) >= len(sent(changed))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[slots]\nlink = 0\n", "link=0"),
+        ('slots = ["link=2"]\n[slots.x]\n', "TOML"),
+        ("slots = 3\n", "is 3"),
+        ('machine-pool = "/x\\u0000y"\n', "absolute path"),
+        ('load-average = "x"\n', "a number such as"),
+    ],
+)
+def test_what_cannot_be_is_named(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=told):
+        merge(Settings(), path)
+
+
+def test_slots_and_loads_as_files_say_them(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('load-average = 2.5\n[slots]\nlink = 2\n"g++ *.pb.cc" = 4\n')
+    settings = merge(Settings(slots=("lto=1",)), path)
+    assert settings.slots == ("lto=1", "link=2", "g++ *.pb.cc=4")
+    assert settings.load_average == "2.5"

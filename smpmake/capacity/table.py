@@ -14,6 +14,7 @@ import fcntl
 import os
 import stat
 import struct
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -31,6 +32,7 @@ _STANDING: Final = struct.Struct("<12s5H2x")
 _STANDINGS: Final = (SLOTS + BUILDS) * _ID
 _LOCK: Final = struct.Struct("hhqqi0q")  # struct flock
 _TRIES: Final = 9
+_PAUSE: Final = 0.002  # s
 _OWN: Final = os.O_RDWR | os.O_CREAT
 
 
@@ -236,9 +238,11 @@ def _open(path: Path, *, common: bool) -> int:
     for _ in range(_TRIES):
         fd = _opened_by_all(path) if common else private.opened(path, _OWN, make=True)
         try:
-            fcntl.flock(fd, fcntl.LOCK_SH)
-            info = os.fstat(fd)
-            with contextlib.suppress(FileNotFoundError):  # its last user has left
+            # Never waits: who leaves as the last one has it to himself for a moment, anybody with
+            # a right to open it for as long as he likes.
+            with contextlib.suppress(FileNotFoundError, BlockingIOError):
+                fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                info = os.fstat(fd)
                 if os.path.samestat(info, os.stat(path)):
                     os.ftruncate(fd, _place_of(BUILDS))
                     return fd
@@ -246,7 +250,8 @@ def _open(path: Path, *, common: bool) -> int:
             os.close(fd)
             raise
         os.close(fd)
-    raise OSError(f"{path} goes as soon as it comes")
+        time.sleep(_PAUSE)
+    raise OSError(f"{path} cannot be locked")
 
 
 def _opened_by_all(path: Path) -> int:

@@ -25,26 +25,37 @@ def lines(settings: Settings) -> list[str]:
     """Starts the process, and tells what the shell evaluates.  Raises SmpmakeError."""
     make = shutil.which("make")
     version = (_version(make) if make is not None else ()) or _FIFO
-    takes_fifo = version >= _FIFO
-    folder = _started(settings, inherited=not takes_fifo)
-    return told(folder, settings.jobs or cpus.usable().count, version)
+    return told(_started(settings), settings.jobs or cpus.usable().count, version)
 
 
 def told(folder: Path, jobs: int, version: tuple[int, ...]) -> list[str]:
-    """What a shell evaluates whose make is of that version."""
+    """What a shell evaluates whose make is of that version.
+
+    One before 4.4 ends at a FIFO in MAKEFLAGS.  It takes descriptors; they are open in it alone,
+    by a function of the shell: what a script does with the same numbers is its own affair.
+    """
     environment = dict(os.environ)
     leave_shells(environment)
     fifo = folder / SHELLS
-    found = [f"echo $$ >{shlex.quote(str(folder / SHELL))}"]
-    named = f"--jobserver-auth=fifo:{fifo}"
-    if version < _FIFO:  # it would end at a FIFO
-        found.append(f"exec 6<>{shlex.quote(str(fifo))} 7>&6")
-        named = f"--jobserver-{'auth' if version >= _AUTH else 'fds'}=6,7"
-    flags = f"{environment.get('MAKEFLAGS', '')} -j{jobs} {named}".strip()
-    return [*found, f"export MAKEFLAGS={shlex.quote(flags)}"]
+    flags = f"-j{jobs} --jobserver-auth=fifo:{fifo}"
+    found = [f"echo $$ >{folder / SHELL}"]
+    if version >= _FIFO:
+        return [*found, _exported("MAKEFLAGS", environment.get("MAKEFLAGS", ""), flags)]
+    option = f"--jobserver-{'auth' if version >= _AUTH else 'fds'}"
+    function = (
+        f'make() ( exec 8<>{fifo} 9>&8; export MAKEFLAGS="${{MAKEFLAGS:+$MAKEFLAGS }}'
+        f'-j{jobs} {option}=8,9"; exec make "$@" )'
+    )
+    return [*found, _exported("CARGO_MAKEFLAGS", "", flags), function]
 
 
-def _started(settings: Settings, *, inherited: bool) -> Path:
+def _exported(name: str, before: str, flags: str) -> str:
+    """Behind ` -- ` there are variables only."""
+    options, dashes, rest = f" {before} ".partition(" -- ")
+    return f"export {name}={shlex.quote(f'{options.strip()} {flags}{dashes}{rest}'.strip())}"
+
+
+def _started(settings: Settings) -> Path:
     """Its folder."""
     from smpmake.server import shell_jobserver
 
@@ -56,7 +67,7 @@ def _started(settings: Settings, *, inherited: bool) -> Path:
             nowhere = os.open(os.devnull, os.O_RDWR)
             for number in range(3):
                 os.dup2(nowhere, number)
-            shell_jobserver.run(settings, its, inherited=inherited)
+            shell_jobserver.run(settings, its)
         finally:
             os._exit(0)
     os.close(its)

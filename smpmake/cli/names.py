@@ -35,7 +35,7 @@ COMMANDS: Final = {
 #: The option that names a server.
 SERVER: Final = "--socket"
 JOBSERVER: Final = "--jobserver"
-_OF_ENV: Final = (SERVER, JOBSERVER, "--help", "-h")
+_OF_ENV: Final = (SERVER, "--help", "-h")
 #: The status of what is our fault, or the user's before anything was run.
 FAULT: Final = 125
 #: Key of a click context's meta: whether `run` was left out on the command line.
@@ -52,7 +52,7 @@ def is_ours(words: Sequence[str]) -> bool:
     at = 1
     while at < len(words) and words[at].partition("=")[0] in _OF_ENV:
         at += 2 if words[at] == SERVER else 1
-    return at >= len(words)
+    return at >= len(words) or JOBSERVER in words
 
 
 def first_word(words: Sequence[str], takes_value: AbstractSet[str]) -> int:

@@ -141,13 +141,14 @@ def serve(name: str, **options: Any) -> int:
     help="Give plain make, ninja and cargo in this shell a job server instead: their jobs and those"
     " of all builds with smpmake are then never more than there are CPUs.",
 )
-def env(name: str, jobserver: bool) -> None:
+@with_options(BY_NAME[name] for name in ("jobs", "own_pool", "machine_pool"))
+def env(name: str, jobserver: bool, **options: Any) -> None:
     """Print the variables that a shell needs to use a server: eval "$(smpmake env)".
 
     If a variable or a command follows, smpmake runs the program env instead: smpmake env CC=clang
     make is smpmake in front of env CC=clang make.
     """
-    for line in _of_jobserver() if jobserver else _of_server(name):
+    for line in _of_jobserver(options) if jobserver else _of_server(name):
         click.echo(os.fsencode(line))  # a path need not be text
 
 
@@ -170,11 +171,11 @@ def _of_server(name: str) -> list[str]:
     return lines
 
 
-def _of_jobserver() -> list[str]:
+def _of_jobserver(options: dict[str, Any]) -> list[str]:
     """Starts a shell's job server."""
     from smpmake.cli import jobserver
 
-    return jobserver.lines(settings_from({}))
+    return jobserver.lines(settings_from(options))
 
 
 @click.command()
@@ -226,6 +227,9 @@ def status(name: str, as_json: bool, machine_pool: str | None) -> None:
     settings = settings_from({"machine_pool": machine_pool})
     pool = [Path(settings.machine_pool)] if settings.machine_pool else []
     tables = pools.found_in([*pool, *places()])
+    shown = pools.lines(tables, time.time(), look())
+    for line in shown if not as_json else ():  # they need no server that answers
+        click.echo(line)
     state: dict[str, Any] | None = None
     builds: dict[str, Any] = {}
     try:
@@ -240,10 +244,8 @@ def status(name: str, as_json: bool, machine_pool: str | None) -> None:
         page = server_state.document(state, builds)
         click.echo(json.dumps({**page, "tables": pools.document(tables)}, indent=1))
         return
-    shown = pools.lines(tables, time.time(), look())
-    if state is not None:
-        shown += server_state.lines(state, builds, time.time(), look())
-    for line in shown or ["no build runs, and no server"]:
+    served = server_state.lines(state, builds, time.time(), look()) if state is not None else []
+    for line in served or ([] if shown else ["no build runs, and no server"]):
         click.echo(line)
 
 

@@ -57,7 +57,15 @@ def found_in(folders: Iterable[Path]) -> list[Sharing]:
             tables.append(
                 Sharing(path, tuple((each, process(each.process)) for each in members(path)))
             )
-    return [each for each in tables if each.builds]
+    kept = [
+        Sharing(path, tuple(each for each in builds if _counts(*each))) for path, builds in tables
+    ]
+    return [each for each in kept if each.builds]
+
+
+def _counts(member: Member, seen: Process) -> bool:
+    """A shell's job server that nobody uses is no build."""
+    return "--jobserver" not in seen.command or member.standing.running > 0
 
 
 def process(number: int) -> Process:

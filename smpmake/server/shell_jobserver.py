@@ -15,8 +15,10 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import re
 import signal
 import struct
+import tempfile
 import termios
 from pathlib import Path
 from typing import Final
@@ -35,31 +37,28 @@ from smpmake.server.rundir import SessionFolder
 _TURN: Final = 0.25  # s between looks at clients, and at others who want slots
 _SOON: Final = 0.01
 _TRIES: Final = 3
-_PATIENCE: Final = 60  # s until a shell has told its process
+_PATIENCE: Final = 10  # s until a shell has told its process
+_PLAIN: Final = re.compile(r"[\w/.+,@:=-]+", re.ASCII)
 _TOKEN: Final = b"+"
-#: Who may hold tokens where all that a shell has started has the FIFO open.
-_TOOLS: Final = ("make", "gmake", "cargo", "rustc", "lto-wrapper")
 
 
 class ShellJobserver:
     """The FIFO `path`, which is there, and whoever has it open.
 
-    jobs       how many of theirs run if nobody else builds.
-    inherited  whether the shell has it open, and so has all that it starts.
+    jobs  how many of theirs run if nobody else builds.
     """
 
-    def __init__(self, path: Path, slots: SharedSlots, jobs: int, *, inherited: bool) -> None:
+    def __init__(self, path: Path, slots: SharedSlots, jobs: int) -> None:
         """Raises OSError.  Needs a running loop."""
-        self._path = os.fspath(path)
         self._slots = slots
         self._jobs = jobs
-        self._inherited = inherited
         self._given = 0  # tokens in the FIFO, or in somebody's hands
         self._clients: set[int] = set()
         self._watcher = ProcessWatcher()
         self._tries = 0  # looks until it is believed that nobody has it open
         self._turn: asyncio.TimerHandle | None = None
         self._fd = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._file = os.fstat(self._fd)
         self._watch = Watch()
         self._watch.add(path, self._happened, USED)
         self.settle()
@@ -108,9 +107,7 @@ class ShellJobserver:
         """As many tokens are given as there may be now."""
         if not self._clients:
             self._given = self._lying()  # who held the others is dead
-            offered = int(self._inherited)  # it is told who comes when that one takes it
-            self._take_back(self._given - offered)
-            self._give(offered)
+            self._take_back(self._given)
             self._slots.settle_tokens(0, None)
             self._slots.tell(0, 0, Wait.NOTHING)
             return
@@ -143,26 +140,19 @@ class ShellJobserver:
         return lying
 
     def _openers(self) -> set[int]:
-        """Processes that have it open, and may take tokens; but for ourselves."""
+        """Processes that have it open, but for ourselves."""
         found = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {os.getpid()}
         return {each for each in found if self._is_client(f"/proc/{each}")}
 
     def _is_client(self, process: str) -> bool:
         try:
-            descriptors = os.listdir(f"{process}/fd")
-            if not any(self._is_it(f"{process}/fd/{name}") for name in descriptors):
-                return False
-            if not self._inherited:
-                return True
-            # Below smpmake a make has no such option (session.jobserver.leave_shells).
-            told = Path(process, "environ").read_bytes()
-            return b"--jobserver-" in told and Path(process, "comm").read_text()[:-1] in _TOOLS
+            return any(self._is_it(f"{process}/fd/{each}") for each in os.listdir(f"{process}/fd"))
         except OSError:  # gone, or another user's
             return False
 
     def _is_it(self, link: str) -> bool:
         try:
-            return os.readlink(link) == self._path
+            return os.path.samestat(os.stat(link), self._file)
         except OSError:
             return False
 
@@ -177,7 +167,7 @@ class ShellJobserver:
         os.close(self._fd)
 
 
-def run(settings: Settings, ready: int, *, inherited: bool) -> None:
+def run(settings: Settings, ready: int) -> None:
     """Until the shell has ended, and what this has started; see ShellJobserver.
 
     ready  is written its folder to once clients may come; nothing where there can be no job server.
@@ -186,27 +176,24 @@ def run(settings: Settings, ready: int, *, inherited: bool) -> None:
     slots = neighbours(settings)
     if slots is None:
         return
+    where = os.path.realpath(tempfile.gettempdir())
+    # MAKEFLAGS has no way to name a path with blanks.
+    os.environ["TMPDIR"] = where if _PLAIN.fullmatch(where) else "/tmp"
     folder = SessionFolder()
     try:
-        asyncio.run(
-            _serve(
-                folder.path, slots, settings.jobs or cpus.usable().count, ready, inherited=inherited
-            )
-        )
+        asyncio.run(_serve(folder.path, slots, settings.jobs or cpus.usable().count, ready))
     finally:
         folder.remove()
 
 
-async def _serve(
-    folder: Path, slots: SharedSlots, jobs: int, ready: int, *, inherited: bool
-) -> None:
+async def _serve(folder: Path, slots: SharedSlots, jobs: int, ready: int) -> None:
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, over.set)
     os.mkfifo(folder / SHELL, 0o600)
     os.mkfifo(folder / SHELLS, 0o600)
-    jobserver = ShellJobserver(folder / SHELLS, slots, jobs, inherited=inherited)
+    jobserver = ShellJobserver(folder / SHELLS, slots, jobs)
     shell = os.open(folder / SHELL, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
     watcher = ProcessWatcher()
 

@@ -394,6 +394,13 @@ def test_what_others_put_there_is_not_written_to(
         instead.close()
         assert precious.read_text() == "mine"
         file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
+    with open(file, "w") as theirs:  # who may open it may lock it, for as long as he likes
+        fcntl.flock(theirs, fcntl.LOCK_EX)
+        instead = pooled(pool)
+        assert instead is not None
+        instead.close()
+        assert folders[0].exists()
+    file.unlink()
     file.write_bytes(os.urandom(3 * 20_000))  # nobody has a lock: all of it is nobody's
     found = pooled(pool)
     assert found is not None

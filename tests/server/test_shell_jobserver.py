@@ -77,9 +77,7 @@ class Shell:
         self.table = folder / "slots"
         self.fifo = folder / "fifo"
         os.mkfifo(self.fifo)
-        self.server = ShellJobserver(
-            self.fifo, SharedSlots(self.table, SLOTS), SLOTS, inherited=False
-        )
+        self.server = ShellJobserver(self.fifo, SharedSlots(self.table, SLOTS), SLOTS)
         self.other = SharedSlots(self.table, SLOTS)
         self.clients: list[Client] = []
 
@@ -198,18 +196,50 @@ def test_which_make_it_is(tmp_path: Path, said: str, version: tuple[int, ...]) -
     assert tool._version(str(tmp_path / "none")) == ()
 
 
-def test_an_older_make_gets_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAKEFLAGS", "k")
-    fifo = tmp_path / "smpmake-tokens"
-    shell = f"echo $$ >{tmp_path}/shell"
-    assert tool.told(tmp_path, 7, (4, 4)) == [
-        shell,
-        f"export MAKEFLAGS='k -j7 --jobserver-auth=fifo:{fifo}'",
-    ]
-    opened = f"exec 6<>{fifo} 7>&6"
-    for version, name in (((4, 3), "auth"), ((4, 1), "fds")):
-        flags = f"export MAKEFLAGS='k -j7 --jobserver-{name}=6,7'"
-        assert tool.told(tmp_path, 7, version) == [shell, opened, flags]
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "{}"),
+        ("k", "'k {}'"),
+        ("k -- CC=gcc", "'k {} -- CC=gcc'"),
+        ("-- CC=gcc", "'{} -- CC=gcc'"),
+        ("-j9 --jobserver-auth=fifo:/old/smpmake-tokens", "{}"),
+    ],
+)
+def test_what_makeflags_become(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    monkeypatch.setenv("MAKEFLAGS", before)
+    shell, export = tool.told(tmp_path, 7, (4, 4))
+    assert shell == f"echo $$ >{tmp_path}/shell"
+    ours = f"-j7 --jobserver-auth=fifo:{tmp_path}/smpmake-tokens"
+    quoted = after.format(ours) if after.startswith("'") else f"'{after.format(ours)}'"
+    assert export == f"export MAKEFLAGS={quoted}"
+
+
+@pytest.mark.parametrize(("version", "option"), [((4, 3), "auth"), ((3, 81), "fds")])
+def test_an_older_make_gets_descriptors_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: tuple[int, ...], option: str
+) -> None:
+    """Not from the shell: what a script does with the same numbers is its own affair."""
+    monkeypatch.delenv("MAKEFLAGS", raising=False)
+    _, export, function = tool.told(tmp_path, 7, version)
+    assert export.startswith("export CARGO_MAKEFLAGS=")
+    assert f"--jobserver-{option}=8,9" in function
+    make = tmp_path / "make"
+    make.write_text("#!/bin/sh\necho $MAKEFLAGS $1; ls -l /proc/self/fd/8 /proc/self/fd/9\n")
+    make.chmod(0o755)
+    os.mkfifo(tmp_path / "smpmake-tokens")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    script = f"{function}; exec 8<&0; MAKEFLAGS=k; make 'a b'; readlink /proc/self/fd/8; sh -c make"
+    for shell in ("dash", "bash"):
+        told = subprocess.run(
+            [shell, "-c", script], capture_output=True, text=True, stdin=subprocess.DEVNULL
+        ).stdout.splitlines()
+        assert told[0] == f"k -j7 --jobserver-{option}=8,9 a b"
+        assert [line.endswith("/smpmake-tokens") for line in told[1:3]] == [True, True]
+        assert told[3] == "/dev/null"  # the shell's own
+        assert not any("smpmake-tokens" in line for line in told[4:])
 
 
 @pytest.mark.parametrize(
@@ -270,13 +300,28 @@ def test_a_serial_make_stays_one_below_smpmake(space: Space) -> None:
 
 
 @pytest.mark.chaos
+def test_a_folder_with_blanks_is_not_taken(space: Space) -> None:
+    blanks = space.root / "a b"
+    blanks.mkdir()
+    told = space.run(SMPMAKE, "env", "--jobserver", TMPDIR=str(blanks))
+    assert told.status == 0 and "a b" not in told.out and "/tmp/" in told.out
+
+
+@pytest.mark.chaos
+def test_it_has_the_settings_of_a_build(space: Space) -> None:
+    refused = space.run(SMPMAKE, "env", "--jobserver", SMPMAKE_OWN_POOL="1")
+    assert refused.status == 125 and "own-pool must be off" in refused.err
+    assert "-j3 " in space.ok(SMPMAKE, "env", "--jobserver", "-j3").out
+    assert "-j5 " in space.run(SMPMAKE, "env", "--jobserver", SMPMAKE_JOBS="5").out
+
+
+@pytest.mark.chaos
 def test_a_killed_make_leaves_all_slots(space: Space) -> None:
     go = space.root / "go"
     os.mkfifo(go)
-    space.write({"Makefile": f"all: a b c d\na b c d:\n\t@echo at work; read x < {go}\n"})
-    process = space.start(
-        "sh", "-c", f'eval "$({SMPMAKE} env --jobserver)"; make -s & echo $! >pid; wait; make -s'
-    )
+    recipe = f"@echo $$PPID >pid; echo at work; read x < {go}"
+    space.write({"Makefile": f"all: a b c d\na b c d:\n\t{recipe}\n"})
+    process = space.start("sh", "-c", f'eval "$({SMPMAKE} env --jobserver)"; make -s; make -s')
     assert process.stdout is not None
     jobs = len(os.sched_getaffinity(0))
     for _ in range(min(jobs, 4)):

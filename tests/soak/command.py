@@ -22,6 +22,7 @@ from tests.soak.attacks.section import Attacks
 from tests.soak.builds import Environments, Kills, Programs
 from tests.soak.configure import Configured
 from tests.soak.corpus import Chaos, PackageSection
+from tests.soak.distribution.section import Distribution, listed
 from tests.soak.fuzz import Arguments, Inputs, Wire
 from tests.soak.loop import Loop
 from tests.soak.remembered import Remembered
@@ -45,9 +46,12 @@ KINDS: tuple[type[Section], ...] = (
         Environments,
         Inputs,
         Attacks,
+        Distribution,
     ),
 )
 NAMES = [kind.name for kind in KINDS]
+#: Takes root, a Debian's archive and hours, so it is tried only by name.
+USUAL = [name for name in NAMES if name != Distribution.name]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,7 +60,9 @@ def parser() -> argparse.ArgumentParser:
         prog="soak", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     words = ", ".join([*NAMES, *(f"{name} ({' '.join(of)})" for name, of in GROUPS.items())])
-    found.add_argument("section", nargs="*", metavar="SECTION", help=f"of {words}; default: all")
+    found.add_argument(
+        "section", nargs="*", metavar="SECTION", help=f"of {words}; default: all but packages"
+    )
     found.add_argument("--minutes", type=_positive(float), help="end after so long")
     found.add_argument("--tries", type=_positive(int), help="so many of each section")
     found.add_argument("--seed", type=int, help="begin there, and add nothing to the totals")
@@ -64,6 +70,8 @@ def parser() -> argparse.ArgumentParser:
         "--package", action="append", default=[], help="for chaos, memo and waits; may be repeated"
     )
     found.add_argument("--case", action="append", default=[], help="for attacks; may be repeated")
+    found.add_argument("--only", action="append", default=[], help="for packages; may be repeated")
+    found.add_argument("--list", type=Path, metavar="FILE", help="for packages: their names")
     found.add_argument("--state", type=Path, metavar="FILE", help="where the totals are kept")
     found.add_argument("--table", action="store_true", help="print the totals, and try nothing")
     return found
@@ -81,11 +89,14 @@ def _positive(kind: Callable[[str], float]) -> Callable[[str], float]:
 
 
 def sections(
-    words: Sequence[str], packages: Sequence[str], cases: Sequence[str] = ()
+    words: Sequence[str],
+    packages: Sequence[str],
+    cases: Sequence[str] = (),
+    names: Sequence[str] = (),
 ) -> list[Section]:
     """The sections that are named, each once; ValueError for a name that is none."""
     wanted: list[str] = []
-    for word in words or NAMES:
+    for word in words or USUAL:
         wanted += GROUPS.get(word, (word,))
     if unknown := [name for name in wanted if name not in NAMES]:
         raise ValueError(f"no such section: {' '.join(unknown)} (there are {', '.join(NAMES)})")
@@ -95,6 +106,8 @@ def sections(
         raise ValueError("--package is for chaos, memo and waits")
     if cases and Attacks.name not in wanted:
         raise ValueError("--case is for attacks")
+    if names and Distribution.name not in wanted:
+        raise ValueError("--only and --list are for packages")
     try:
         projects = chosen(list(packages))
     except KeyError as error:
@@ -109,6 +122,8 @@ def sections(
             continue
         if issubclass(kind, PackageSection):
             made.append(kind(projects))
+        elif kind is Distribution:
+            made.append(Distribution(names))
         else:
             made.append(Attacks(attacks) if kind is Attacks else kind())
     return made
@@ -124,7 +139,8 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(words)
     path = asked.state or folders.state() / "soak.json"
     try:
-        made = sections(asked.section, asked.package, asked.case)
+        names = asked.only or (listed(asked.list) if asked.list else [])
+        made = sections(asked.section, asked.package, asked.case, names)
         if asked.table:
             print(shown(ledger.load(path).sections))
             return 0
@@ -132,7 +148,7 @@ def main(words: Sequence[str] | None = None) -> int:
             return _tried(Loop(made, ledger.Ledger(), None, asked.seed), asked)
         with ledger.alone(path):
             return _tried(Loop(made, ledger.load(path), path), asked)
-    except (ValueError, ledger.LedgerError) as error:
+    except (ValueError, OSError, ledger.LedgerError) as error:
         print(f"soak: {error}", file=sys.stderr)
         return 2
 

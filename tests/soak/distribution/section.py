@@ -1,0 +1,78 @@
+"""Source packages of Debian under smpmake, beside their plain builds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from smpmake import folders
+from tests.soak.distribution.machine import Machine
+from tests.soak.distribution.package import Package, Verdict
+from tests.soak.section import Section, SkippedError
+from tests.support.findings import DifferenceError
+
+LIST: Final = Path(__file__).with_name("names.txt")
+_SUITES: Final = ("bookworm", "trixie")
+
+
+def listed(path: Path = LIST) -> list[str]:
+    """The names in a list; `#` begins a comment."""
+    lines = (line.partition("#")[0].strip() for line in path.read_text().splitlines())
+    return [line for line in lines if line]
+
+
+class Distribution(Section):
+    """One package a trial, on one suite after the other.
+
+    The results are in the state folder: a line of JSON for each package, the newest last.
+    """
+
+    name = "packages"
+    things = "packages"
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self._names = list(names) or listed()
+        self._folder = folders.state() / "distribution"
+        self._machines: dict[str, Machine] = {}
+
+    @property
+    def results(self) -> Path:
+        """The file with them."""
+        return self._folder / "results.jsonl"
+
+    def attempt(self, seed: int) -> int:
+        """See Section."""
+        name = self._names[seed % len(self._names)]
+        suite = _SUITES[seed // len(self._names) % len(_SUITES)]
+        if suite not in self._machines:
+            self._machines[suite] = Machine(self._folder, suite)
+        root = self._machines[suite].root(self._folder / "package")
+        verdict = Verdict(name, suite)
+        try:
+            Package(verdict, root).tried()
+        except SkippedError as error:
+            verdict.skipped = str(error)
+            raise SkippedError(f"{name}: {error}") from error
+        finally:
+            root.close()
+            with self.results.open("a") as file:
+                file.write(f"{verdict.line()}\n")
+        if verdict.differences:
+            told = json.dumps(verdict.differences, indent=1)
+            raise DifferenceError(f"{name} {verdict.version} ({suite}):\n{told}")
+        return 1
+
+    def options(self, seed: int) -> list[str]:
+        """See Section."""
+        return ["--only", self._names[seed % len(self._names)]]
+
+    def trials(self) -> int | None:
+        """See Section."""
+        return len(self._names) * len(_SUITES)
+
+    def close(self) -> None:
+        """See Section."""
+        shutil.rmtree(self._folder / "package", ignore_errors=True)
