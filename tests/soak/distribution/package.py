@@ -111,9 +111,9 @@ class Package:
         told = self._root.fetch(
             f"""
             apt-get update -qq
-            apt-get build-dep -y -qq -P nocheck --no-install-recommends {name} >/dev/null
             mkdir -p /build/source && cd /build/source
-            apt-get source -qq {name} >/dev/null 2>&1
+            apt-get source -qq {name} >/dev/null
+            apt-get build-dep -y -qq -P nocheck --no-install-recommends {name} >/dev/null
             rm -f *.dsc *.tar.* *.asc
             mv ./* ../original
             cd ../original
