@@ -78,11 +78,10 @@ class Option(NamedTuple):
         if self.kind == "list":
             listed = value
             if self.like and isinstance(value, dict):  # a table: NAME = N
-                named = [f"{name}={number}" for name, number in value.items()]
-                listed = named if all(map(self._may_be, named)) else None
-                value = next((each for each in named if not self._may_be(each)), value)
+                listed = [f"{name}={number}" for name, number in value.items()]
             if isinstance(listed, list) and all(isinstance(each, str) and each for each in listed):
                 found = tuple(listed)
+                value = next((each for each in listed if not self._may_be(each)), value)
         elif self.kind == "flag":
             found = value if isinstance(value, bool) else None
         elif self.kind == "number":
@@ -91,7 +90,8 @@ class Option(NamedTuple):
             found = str(value)
         elif isinstance(value, str):
             found = parse_size(value) if self.kind == "amount" else value
-        if found is not None and (self.kind == "list" or self._may_be(found)):
+        values = found if self.kind == "list" else (found,)
+        if found is not None and all(map(self._may_be, values)):
             return found
         raise ValueUnusableError(f"is {value!r} and must be {self.must_be}")
 

@@ -135,6 +135,7 @@ def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
         "text": "x",
         "load_average": "2.5",
         "slots": ("link=2",),
+        "without": ("reads",),
         "machine_pool": "/srv",
     }
     usual, changes = Settings(), dict[str, Any]()
@@ -162,6 +163,7 @@ def test_settings_have_a_field_for_each_option_and_reach_a_server() -> None:
         ("[slots]\nlink = 0\n", "link=0"),
         ('slots = ["link=2"]\n[slots.x]\n', "TOML"),
         ("slots = 3\n", "is 3"),
+        ('slots = ["link"]\n', "'link'"),
         ('machine-pool = "/x\\u0000y"\n', "absolute path"),
         ('load-average = "x"\n', "a number such as"),
     ],

@@ -19,6 +19,7 @@ from smpmake.session.jobserver import leave_shells
 #: The first GNU make that takes a FIFO, and the first that calls the option as today.
 _FIFO: Final = (4, 4)
 _AUTH: Final = (4, 2)
+_MOST_FILES: Final = 1 << 16  # that a shell has open
 
 
 def lines(settings: Settings) -> list[str]:
@@ -67,6 +68,8 @@ def _started(settings: Settings) -> Path:
             nowhere = os.open(os.devnull, os.O_RDWR)
             for number in range(3):
                 os.dup2(nowhere, number)
+            os.closerange(3, its)  # a lock of the shell's is not ours to keep
+            os.closerange(its + 1, _MOST_FILES)
             shell_jobserver.run(settings, its)
         finally:
             os._exit(0)

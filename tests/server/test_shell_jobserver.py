@@ -264,9 +264,9 @@ def test_a_build_with_smpmake_leaves_it(tmp_path: Path, before: str, after: str 
     assert environment["CARGO_MAKEFLAGS"] == "x"
 
 
-def in_shell(space: Space, script: str) -> str:
+def in_shell(space: Space, script: str, before: str = ":") -> str:
     """What a shell with a job server prints."""
-    ended = space.run("sh", "-c", f'eval "$({SMPMAKE} env --jobserver)"; {script}')
+    ended = space.run("sh", "-c", f'{before}; eval "$({SMPMAKE} env --jobserver)"; {script}')
     assert ended.status == 0, ended.err
     return ended.out
 
@@ -297,6 +297,16 @@ def test_a_serial_make_stays_one_below_smpmake(space: Space) -> None:
     for each in (first, second):
         assert each.startswith("]") and "--jobserver" not in each.splitlines()[0]
     assert "--jobserver-auth" in plain
+
+
+@pytest.mark.chaos
+def test_the_shells_files_stay_its_own(space: Space) -> None:
+    """A lock that it gives back is free."""
+    lock = space.root / "lock"
+    done = in_shell(
+        space, f"exec 9>&-; flock -n {lock} true && echo free", f"exec 9>{lock}; flock 9"
+    )
+    assert done == "free\n"
 
 
 @pytest.mark.chaos
