@@ -153,6 +153,7 @@ def _environment(scratch: Path, mark: str) -> dict[str, str]:
         "GIT_CEILING_DIRECTORIES": "/",
         "HOME": home,
         "XDG_CACHE_HOME": f"{home}/cache",
+        "SMPMAKE_OWN_POOL": "1",  # as if no other package were built beside it
         "XDG_CONFIG_HOME": f"{home}/config",
         "XDG_DATA_HOME": f"{home}/data",
         "XDG_STATE_HOME": f"{home}/state",
