@@ -135,7 +135,9 @@ class Root:
             self._folder, commands, network=True, lower=self._machine.lower
         )
         if done.returncode:
-            raise SkippedError(" | ".join(done.stdout.splitlines()[-3:]))
+            lines = done.stdout.splitlines()
+            errors = [line for line in lines if line.startswith("E: ")]
+            raise SkippedError(" | ".join((errors or lines)[-3:]))
         return done.stdout
 
     def build(
