@@ -86,8 +86,8 @@ class Option(NamedTuple):
             found = value if isinstance(value, bool) else None
         elif self.kind == "number":
             found = value if isinstance(value, int) and not isinstance(value, bool) else None
-        elif self.name == "load_average" and isinstance(value, (int, float)):
-            found = str(value)
+        elif self.kind == "text" and self.like and isinstance(value, (int, float)):
+            found = str(value)  # "2.5" and 2.5 are the same to who writes it
         elif isinstance(value, str):
             found = parse_size(value) if self.kind == "amount" else value
         values = found if self.kind == "list" else (found,)

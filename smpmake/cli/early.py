@@ -9,7 +9,7 @@ from typing import Any, Final
 from smpmake.cli import idle as idle_builds
 from smpmake.cli.passthrough import go_on_plainly, plainly
 from smpmake.cli.settings import settings_of_build
-from smpmake.commands.reading.makes import MAKES, NAME_JOBSERVER
+from smpmake.commands.reading.makes import MAKES, names_jobserver
 from smpmake.config import Settings
 from smpmake.console import conclude, say
 from smpmake.session import early_start
@@ -36,7 +36,7 @@ def start(given: dict[str, Any], command: list[str]) -> int:
     except OSError:
         say("the current folder is gone; running the build plainly")
         return plainly(command)
-    if any("--jobserver-" in os.environ.get(name, "") for name in NAME_JOBSERVER):
+    if names_jobserver(os.environ):
         from smpmake.session.jobserver import leave_shells
 
         leave_shells(os.environ)

@@ -11,13 +11,12 @@ from typing import Any, Final, NamedTuple
 
 import psutil
 
+from smpmake.capacity.neighbours import NAME
 from smpmake.capacity.table import Member, Wait, members
 from smpmake.reports.grid import Kind, Look, Part, table
 from smpmake.reports.grid import lines as render
 from smpmake.units import seconds
 
-#: Of tables, wherever they lie.
-_TABLES: Final = "smpmake-slots-*"
 _COLUMNS = (
     *((name, Kind.FIGURE) for name in ("since", "slots", "running", "waiting")),
     *(("for", Kind.WORDS), ("command", Kind.TEXT), ("folder", Kind.NAME)),
@@ -50,7 +49,7 @@ class Sharing(NamedTuple):
 
 def found_in(folders: Iterable[Path]) -> list[Sharing]:
     """The tables in some folders in which there are builds."""
-    paths = [path for folder in folders for path in sorted(folder.glob(_TABLES))]
+    paths = [path for folder in folders for path in sorted(folder.glob(f"{NAME}*"))]
     tables = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -70,9 +69,11 @@ def _counts(member: Member, seen: Process) -> bool:
 
 def process(number: int) -> Process:
     """What can be seen of one."""
+    if not number:
+        return Process()
     try:
-        seen = psutil.Process(number) if number else None
-        return Process(tuple(seen.cmdline()), seen.cwd(), seen.create_time()) if seen else Process()
+        seen = psutil.Process(number)
+        return Process(tuple(seen.cmdline()), seen.cwd(), seen.create_time())
     except psutil.Error:
         return Process()
 

@@ -17,10 +17,8 @@ _COLUMNS = (
 
 def document(state: dict[str, Any] | None, builds: dict[str, Any]) -> dict[str, Any]:
     """The same for programs; a build of no known command was begun by a smpmake."""
-    head = {"format": "smpmake-status", "version": 2}
-    if state is None:  # no server runs
-        return {**head, "server": None}
-    return {**head, "server": _server(state, builds)}
+    server = _server(state, builds) if state is not None else None  # none runs
+    return {"format": "smpmake-status", "version": 2, "server": server}
 
 
 def _server(state: dict[str, Any], builds: dict[str, Any]) -> dict[str, Any]:

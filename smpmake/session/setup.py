@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from smpmake import cpus
-from smpmake.commands.reading.makes import NAME_JOBSERVER, PARALLEL
+from smpmake.commands.reading.makes import PARALLEL, names_jobserver
 from smpmake.console import say
 from smpmake.disk.elf import takes_guard
 from smpmake.disk.shared import NoRoomError
@@ -109,7 +109,7 @@ class SessionSetup:
                     os.set_blocking(self.output, True)
             except OSError as error:
                 raise FolderError(f"{path} cannot be used: {error.strerror}") from None
-            if any("--jobserver-" in os.environ.get(name, "") for name in NAME_JOBSERVER):
+            if names_jobserver(os.environ):
                 self._find_jobserver()
             if terms.guard and terms.budget >= 0 and takes_guard(program):
                 try:  # from now on all that the build changes can be undone

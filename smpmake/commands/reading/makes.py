@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -44,6 +44,11 @@ NAME_JOBSERVER: Final = ("MAKEFLAGS", "CARGO_MAKEFLAGS")
 #: The FIFO of a shell's job server (`smpmake env --jobserver`), and of what the shell tells it.
 SHELLS: Final = "smpmake-tokens"
 SHELL: Final = "shell"
+
+
+def names_jobserver(environment: Mapping[str, str]) -> bool:
+    """Whether a make, ninja or cargo that calls us has one, by its variables."""
+    return any("--jobserver-" in environment.get(name, "") for name in NAME_JOBSERVER)
 
 
 def runs_in_parallel(command: Sequence[str]) -> bool:

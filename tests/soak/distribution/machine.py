@@ -37,7 +37,6 @@ exec env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \\
     chroot "$2/root" /bin/sh -ec "$COMMANDS"
 """
 _MOST_ARCHIVES: Final = 3 << 30  # bytes
-_ALONE: Final = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child")
 
 
 class Machine:
@@ -50,6 +49,7 @@ class Machine:
         self._base = folder / suite
         self._layer = folder / f"{suite}-smpmake"
         self._suite = suite
+        self._bare = _bare_machine()
         if not (folder / f"{suite}.made").exists():
             self._make(folder)
             (folder / f"{suite}.made").touch()
@@ -61,7 +61,7 @@ class Machine:
         return f"{self._layer}:{self._base}"
 
     def _make(self, folder: Path) -> None:
-        bare = _bare_machine()
+        bare = self._bare
         shutil.rmtree(self._base, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -75,12 +75,11 @@ class Machine:
 
     def _furnish(self, folder: Path) -> None:
         """The layer with this checkout's smpmake, made anew for each run."""
-        bare = _bare_machine()
         made = folder / "layer"
         for each in (made, self._layer):
             shutil.rmtree(each, ignore_errors=True)
         (made / "upper/root").mkdir(parents=True)
-        bare.settle(made / "upper")
+        self._bare.settle(made / "upper")
         commands = """
         apt-get update -qq
         python3 -m venv /opt/smpmake
@@ -104,7 +103,17 @@ class Machine:
         archives = self._base.parent / "archives"
         _bound(archives)
         return subprocess.run(
-            [*_ALONE, *apart, "sh", "-ec", _ENTER, "sh", lower, str(folder), str(archives)],
+            [
+                *self._bare.ALONE,
+                *apart,
+                "sh",
+                "-ec",
+                _ENTER,
+                "sh",
+                lower,
+                str(folder),
+                str(archives),
+            ],
             env={**os.environ, "COMMANDS": commands},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -25,9 +25,9 @@ _ENVIRONMENT: Final = {
     "DEB_BUILD_OPTIONS": "nocheck parallel=1",
     "DEB_BUILD_PROFILES": "nocheck",
 }
-#: smpmake's own lines, which -q leaves one of.
 #: They frame a job's messages, as make's own do.
 _FRAMES: Final = re.compile(r"^g?make\[0\]: (Entering|Leaving) directory ")
+#: smpmake's own lines, of which -q leaves one.
 _OURS: Final = re.compile(r"^(\x1b\[[\d;]*m)?smpmake: ")
 
 
@@ -35,11 +35,11 @@ _OURS: Final = re.compile(r"^(\x1b\[[\d;]*m)?smpmake: ")
 class Verdict:
     """A line of the results.
 
-    differences   what differs from the plain build, by step; "" where nothing does.
+    differences   what differs from the plain build, by step.
     unlike        paths in which two plain builds differ: they are not compared.
     plain, smpmake, parallel   s of wall and of CPU: plain, first under smpmake, plain with -j2.
-    again         CPU s of the second under smpmake.
-    deferred, given, in_place  commands: in the background, given back the second time, by reason.
+    again         the same of the second under smpmake.
+    deferred, in_place  commands of the first: in the background, and in place by reason.
     """
 
     name: str
@@ -56,7 +56,6 @@ class Verdict:
     again: tuple[float, float] = (0.0, 0.0)
     deferred: int = 0
     in_place: dict[str, int] = dataclasses.field(default_factory=dict)
-    given: int = 0
     differences: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
     def line(self) -> str:
@@ -80,7 +79,7 @@ class Package:
         """
         verdict = self._verdict
         self._fetch()
-        first, second = self._plain(), self._plain()
+        first, second = self._built(()), self._built(())
         if first["status"]:
             raise SkippedError(f"fails plainly: {' | '.join(first['lines'][-3:])}")
         trees = first["tree"], second["tree"]
@@ -92,10 +91,9 @@ class Package:
         verdict.parallel = parallel["wall"], parallel["cpu"]
         cold = self._compared("first", first, _SMPMAKE)
         verdict.smpmake = cold["wall"], cold["cpu"]
-        self._note(given=False)
+        self._note()
         warm = self._compared("second", first, _SMPMAKE)
         verdict.again = warm["wall"], warm["cpu"]
-        self._note(given=True)
         self._root.fetch('touch "$(readlink -f /usr/bin/cc)" /usr/lib/gcc/*/*/cc1*')
         self._compared("compiler touched", first, _SMPMAKE)
         elsewhere = self._built((), _ELSEWHERE)
@@ -124,9 +122,6 @@ class Package:
         ).splitlines()
         self._verdict.version, names = told[-2], set(told[-1].split())
         self._verdict.system = _system(names)
-
-    def _plain(self) -> dict[str, Any]:
-        return self._built(())
 
     def _built(
         self,
@@ -168,17 +163,11 @@ class Package:
             self._verdict.differences[step] = found[:40]
         return ours
 
-    def _note(self, *, given: bool) -> None:
+    def _note(self) -> None:
         """What smpmake itself says of the build before."""
         told = self._root.fetch(f"cd {_PLACE}; {_SMPMAKE[0]} report --json || echo null")
         report = json.loads(told[told.find("{") if "{" in told else told.find("null") :])
         if report is None:
-            return
-        if given:
-            details = Counter(each.get("detail") for each in report["commands"])
-            self._verdict.given = sum(
-                count for detail, count in details.items() if detail == "given back"
-            )
             return
         self._verdict.deferred = report["figures"]["deferred"]
         reasons = Counter(each["reason"] for each in report["commands"] if each.get("reason"))
