@@ -21,6 +21,7 @@ from tests.support.kills import (
     attempt,
     descendants,
     expected_tree,
+    kill_together,
     leave_strays,
     name_of,
 )
@@ -201,8 +202,7 @@ def test_p3_kill_9_of_server_and_worker_ends_what_a_tool_had_started(space: Spac
     (space.folder / "started").read_text()
     below = descendants(process.pid)
     worker = next(p for p in below if name_of(p) == "smpmake-worker")
-    process.kill()
-    worker.kill()
+    kill_together([psutil.Process(process.pid), worker])
     assert_all_end(below)
     assert space.finish(process).status == -9
     assert not (space.folder / "0.o").exists()
@@ -238,10 +238,7 @@ def test_p3_kill_9_of_all_of_us_is_cleaned_up_by_the_next_build(space: Space) ->
     ours = [p for p in below if name_of(p).startswith("smpmake-")]
     tools = [p for p in below if name_of(p) == "gcc"]
     victims = [*ours, psutil.Process(process.pid)]
-    for one in victims:
-        one.suspend()
-    for one in victims:
-        one.kill()
+    kill_together(victims)
     space.finish(process)
     assert_all_end(tools)  # its parent's death ends it
     ended = space.smpmake("true")
@@ -308,10 +305,7 @@ def test_p3_kill_9_of_all_between_set_aside_and_the_end(
     below = descendants(process.pid)
     victims = [p for p in below if name_of(p).startswith("smpmake-")]
     victims.append(psutil.Process(process.pid))
-    for one in victims:
-        one.suspend()
-    for one in victims:
-        one.kill()
+    kill_together(victims)
     space.finish(process)
     assert_all_end(below)
     assert space.smpmake("true").status == 0

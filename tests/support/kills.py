@@ -96,6 +96,14 @@ def assert_all_end(processes: list[psutil.Process]) -> None:
     assert alive == []
 
 
+def kill_together(victims: list[psutil.Process]) -> None:
+    """None of them sees another end first, and ends by itself."""
+    for each in victims:
+        each.suspend()
+    for each in victims:
+        each.kill()
+
+
 class Kill(NamedTuple):
     """The names of what was killed, and what the build said on stderr."""
 
