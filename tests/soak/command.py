@@ -1,8 +1,9 @@
 """The command line of `scripts/soak`.
 
 Trials drawn from seeds, until the time is up, all are done or somebody interrupts it; then a table
-of this run.  Status 1 if anything was found; each finding comes with the command that does
-the same again.  Totals are kept, and the next run goes on where this one stopped.
+of this run.  Status 1 if anything was found, or nothing could be tried; each finding comes with
+the command that does the same again.  Totals are kept, and the next run goes on where this one
+stopped.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ KINDS: tuple[type[Section], ...] = (
 NAMES = [kind.name for kind in KINDS]
 #: Takes root, a Debian's archive and hours, so it is tried only by name.
 USUAL = [name for name in NAMES if name != Distribution.name]
+
+#: s that a trial under way has when the time is up.
+_PATIENCE = 120
 
 
 def parser() -> argparse.ArgumentParser:
@@ -158,19 +162,28 @@ def _tried(loop: Loop, asked: argparse.Namespace) -> int:
     loop.seconds = None if asked.minutes is None else asked.minutes * 60
     loop.say = _say
     # Somebody may have started us with it ignored, and `timeout` asks with the other.
-    before = [(each, signal.getsignal(each)) for each in (signal.SIGINT, signal.SIGTERM)]
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    before = [(each, signal.getsignal(each)) for each in ends]
     for each, _ in before:
         signal.signal(each, signal.default_int_handler)
     began = time.monotonic()
+    if loop.seconds is not None:
+        signal.setitimer(signal.ITIMER_REAL, loop.seconds + _PATIENCE)
     try:
         loop.run()
     except KeyboardInterrupt:
         _say("interrupted")
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for each, handler in before:
             signal.signal(each, handler)
-    _say(f"\n{(time.monotonic() - began) / 60:.1f} minutes:\n\n{shown(loop.tallies)}")
-    return 1 if any(tally.found for tally in loop.tallies.values()) else 0
+    told = [text for text in (each.summary() for each in loop.sections) if text]
+    minutes = f"{(time.monotonic() - began) / 60:.1f} minutes:"
+    _say("\n" + "\n\n".join([*told, minutes, shown(loop.tallies)]))
+    empty = [name for name, tally in loop.tallies.items() if tally.tries and not tally.things]
+    for name in empty:
+        _say(f"{name}: nothing could be tried")
+    return 1 if empty or any(tally.found for tally in loop.tallies.values()) else 0
 
 
 def _say(text: str) -> None:

@@ -51,6 +51,10 @@ class Section:
         """How many different trials there are; None if there is no end of them."""
         return None
 
+    def summary(self) -> str:
+        """What it has to say at the end, besides the totals."""
+        return ""
+
     def close(self) -> None:
         """Nothing more is tried."""
 

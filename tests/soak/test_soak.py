@@ -14,11 +14,11 @@ import pytest
 
 from tests.packages import fetch
 from tests.packages.projects import chosen
-from tests.soak import builds, ledger
+from tests.soak import builds, command, ledger
 from tests.soak.command import NAMES, main
 from tests.soak.corpus import Chaos
 from tests.soak.loop import Loop
-from tests.soak.section import ROOT, Section
+from tests.soak.section import ROOT, Section, SkippedError
 from tests.support import space
 from tests.support.findings import DifferenceError
 
@@ -149,6 +149,36 @@ def test_packages_that_are_not_there_are_skipped(
     assert not (tmp_path / "soak.json").exists()
 
 
+def test_it_ends_a_trial_that_goes_on_after_its_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Endless(Scripted):
+        def attempt(self, seed: int) -> int:
+            left, _ = signal.getitimer(signal.ITIMER_REAL)
+            assert left > 60  # it has some time to end by itself
+            signal.raise_signal(signal.SIGALRM)
+            raise AssertionError
+
+    monkeypatch.setattr(command, "sections", lambda *_: [Endless()])
+    assert main(["--seed", "1", "--minutes", "1", "scripted"]) == 0
+    assert "interrupted" in capsys.readouterr().out
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("script", "status"), [((SkippedError("no network"), 3), 0), ((SkippedError("x"),) * 2, 1)]
+)
+def test_a_repetition_that_could_try_nothing_fails(
+    script: tuple[BaseException | int, ...],
+    status: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(command, "sections", lambda *_: [Scripted(*script)])
+    assert main(["--seed", "1", "--tries", "2", "scripted"]) == status
+    assert ("scripted: nothing could be tried" in capsys.readouterr().out) == bool(status)
+
+
 def test_each_package_is_drawn_in_turn() -> None:
     chaos = Chaos(chosen(["gperf", "zlib"]))
     assert [chaos.options(seed)[1] for seed in range(3)] == ["gperf", "zlib", "gperf"]
@@ -162,10 +192,10 @@ def test_the_longest_stalls_of_a_package_are_printed(
     if fetch.missing_tools(chosen(["zlib"])):
         pytest.skip("the package cannot be built here")
     words = ["--seed", "1", "--tries", "1", "--package", "zlib", "waits"]
-    assert main(["--state", str(tmp_path / "soak.json"), *words]) == 0
-    said = capsys.readouterr().out
+    status, said = main(["--state", str(tmp_path / "soak.json"), *words]), capsys.readouterr().out
     if "waits: skipped: " in said:
         pytest.skip("the package cannot be fetched")
+    assert status == 0
     assert re.search(r"waits: zlib:\n +\d+\.\d\d s  \S+ .*: (mv|ar) ", said), said
 
 

@@ -17,9 +17,14 @@ import sys
 import time
 from typing import Any
 
+_MAKEFILES = {"GNUmakefile", "makefile", "Makefile"}
+_LONGEST = 30  # s of one make -q
+
 
 def run(command: list[str], folder: str, environment: dict[str, str]) -> dict[str, Any]:
-    """status; wall and cpu in seconds; lines that it printed; tree: what each path is."""
+    """status; wall and cpu in seconds; lines that it printed; tree: what each path is; asked: what
+    make -q ends with in the folders that a build begins in.
+    """
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         command,
@@ -37,6 +42,7 @@ def run(command: list[str], folder: str, environment: dict[str, str]) -> dict[st
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "lines": done.stdout.decode(errors="backslashreplace").splitlines(),
         "tree": tree(folder),
+        "asked": asked(folder, environment),
     }
 
 
@@ -58,7 +64,32 @@ def tree(top: str) -> dict[str, str]:
     return found
 
 
+def asked(top: str, environment: dict[str, str]) -> dict[str, int]:
+    """By folder; one that make -q cannot answer in time is left out."""
+    found = {}
+    folders = [".", *(name for name in sorted(os.listdir(top)) if name.startswith("obj-"))]
+    for name in folders:
+        folder = os.path.join(top, name)
+        if not os.path.isdir(folder) or not _MAKEFILES & set(os.listdir(folder)):
+            continue
+        try:
+            done = subprocess.run(
+                ["make", "-q"],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=_LONGEST,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            continue
+        found[name] = done.returncode
+    return found
+
+
 if __name__ == "__main__":
-    asked = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     with open(sys.argv[1], "w") as result:
-        json.dump(run(**asked), result)
+        json.dump(run(**request), result)

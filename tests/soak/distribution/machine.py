@@ -9,11 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from tests.soak.distribution import inside
+from tests.soak.distribution.oracle import Build
 from tests.soak.section import ROOT, SkippedError, UnavailableError
 
 #: What the root has besides what a package names: with it most packages can be built.
@@ -22,10 +24,11 @@ _PACKAGES: Final = (
     *("automake", "libtool", "pkg-config", "cmake", "python3-venv", "python3-dev"),
 )
 #: Mounts an overlay and what a root needs, and runs a command in it; $1 what is below, $2 the
-#: package's folder, $3 where archives are kept.
+#: package's folder, $3 where archives are kept.  Nothing in it waits for the disk.
 _ENTER: Final = """
+rm -rf "$2/work"
 mkdir -p "$2/upper" "$2/work" "$2/root"
-mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
+mount -t overlay overlay -o "volatile,lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
 mount -t proc proc "$2/root/proc"
 mount --bind /dev "$2/root/dev"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$2/root/dev/pts"
@@ -36,7 +39,13 @@ exec env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \\
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \\
     chroot "$2/root" /bin/sh -ec "$COMMANDS"
 """
+_TIMED_OUT: Final = 124  # the status of timeout(1)
 _MOST_ARCHIVES: Final = 3 << 30  # bytes
+_MOST_PACKAGE: Final = 4 << 30  # bytes: with two bases of some 1.3 GiB it is less than 10 GiB
+
+
+class TooLongError(Exception):
+    """A build did not end in its time; the message says which."""
 
 
 class Machine:
@@ -150,9 +159,9 @@ class Root:
         return done.stdout
 
     def build(
-        self, command: list[str], folder: str, environment: dict[str, str], seconds: int
-    ) -> dict[str, Any]:
-        """Runs one without the network; see inside.run."""
+        self, command: Sequence[str], folder: str, environment: dict[str, str], seconds: int
+    ) -> Build:
+        """Runs one without the network.  Raises TooLongError."""
         self._put(
             "opt/request",
             json.dumps({"command": command, "folder": folder, "environment": environment}),
@@ -161,16 +170,28 @@ class Root:
         done = self._machine.entered(
             self._folder, commands, network=False, lower=self._machine.lower
         )
+        if done.returncode == _TIMED_OUT:
+            raise TooLongError(f"{' '.join(command)} did not end in {seconds} s")
         if done.returncode:
-            raise SkippedError(
+            raise RuntimeError(
                 f"status {done.returncode} of {' '.join(command)}: {done.stdout[-500:]}"
             )
-        found: dict[str, Any] = json.loads((self._folder / "upper/opt/result").read_text())
-        return found
+        if _size(self._folder) > _MOST_PACKAGE:
+            raise SkippedError("takes too much of the disk")
+        return Build(**json.loads((self._folder / "upper/opt/result").read_text()))
 
     def close(self) -> None:
         """Removes it."""
         subprocess.run(["rm", "-rf", "--one-file-system", str(self._folder)], check=True)
+
+
+def _size(folder: Path) -> int:
+    """Bytes on the disk of all that is in it."""
+    return sum(
+        os.lstat(os.path.join(place, name)).st_blocks * 512
+        for place, _, names in os.walk(folder)
+        for name in names
+    )
 
 
 def _bound(archives: Path) -> None:

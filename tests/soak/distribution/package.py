@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from tests.soak.distribution.machine import Root
+from tests.soak.distribution.machine import Root, TooLongError
+from tests.soak.distribution.oracle import Build, Oracle
+from tests.soak.distribution.reduction import Reduction, reduced
+from tests.soak.distribution.verdict import Verdict
 from tests.soak.section import SkippedError
 
 _PLACE: Final = "/build/package"
 _ELSEWHERE: Final = "/build/elsewhere"
-_SMPMAKE: Final = ("/opt/smpmake/bin/smpmake", "-q")
-_LONGEST: Final = 240  # s of one build
+_SMPMAKE: Final = "/opt/smpmake/bin/smpmake"
+_TESTS: Final = ("dh_auto_test",)
+#: s: of one plain build, of one under smpmake (over that it hangs), of a package's tests.
+_LONGEST, _HANGS, _LONGEST_TESTS = 120, 480, 60
 _SOURCES: Final = (".c", ".cc", ".cpp", ".cxx", ".C", ".f", ".f90", ".adb", ".m", ".ml", ".d")
+_COMPILED: Final = (".o", ".lo", ".os", ".a", ".so")
 _ENVIRONMENT: Final = {
     "HOME": "/root",
     "LC_ALL": "C.UTF-8",
@@ -25,52 +32,24 @@ _ENVIRONMENT: Final = {
     "DEB_BUILD_OPTIONS": "nocheck parallel=1",
     "DEB_BUILD_PROFILES": "nocheck",
 }
-#: They frame a job's messages, as make's own do.
-_FRAMES: Final = re.compile(r"^g?make\[0\]: (Entering|Leaving) directory ")
-#: smpmake's own lines, of which -q leaves one.
-_OURS: Final = re.compile(r"^(\x1b\[[\d;]*m)?smpmake: ")
-
-
-@dataclasses.dataclass
-class Verdict:
-    """A line of the results.
-
-    differences   what differs from the plain build, by step.
-    unlike        paths in which two plain builds differ: they are not compared.
-    plain, smpmake, parallel   s of wall and of CPU: plain, first under smpmake, plain with -j2.
-    again         the same of the second under smpmake.
-    deferred, in_place  commands of the first: in the background, and in place by reason.
-    """
-
-    name: str
-    suite: str
-    version: str = ""
-    skipped: str = ""
-    system: str = ""
-    language: str = ""
-    files: int = 0
-    unlike: int = 0
-    plain: tuple[float, float] = (0.0, 0.0)
-    parallel: tuple[float, float] = (0.0, 0.0)
-    smpmake: tuple[float, float] = (0.0, 0.0)
-    again: tuple[float, float] = (0.0, 0.0)
-    deferred: int = 0
-    in_place: dict[str, int] = dataclasses.field(default_factory=dict)
-    differences: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-
-    def line(self) -> str:
-        """As JSON."""
-        return json.dumps(dataclasses.asdict(self))
+_PARALLEL: Final = {**_ENVIRONMENT, "DEB_BUILD_OPTIONS": "nocheck parallel=2"}
+_TESTED: Final = {**_ENVIRONMENT, "DEB_BUILD_OPTIONS": "parallel=1", "DEB_BUILD_PROFILES": ""}
+_TOO_LONG: Final = Build(-1, 0, 0, [], {}, {})
+#: What the first build does not know and the second does.
+_FORGET: Final = "rm -rf /root/.cache/smpmake /root/.local/state/smpmake"
 
 
 class Package:
-    """One of them, in a root."""
+    """One of them, in a root.
 
-    def __init__(self, verdict: Verdict, root: Root) -> None:
+    lists   the folder in which what is known of a difference is kept.
+    """
+
+    def __init__(self, verdict: Verdict, root: Root, lists: Path) -> None:
         self._root = root
         self._verdict = verdict
-        self._unlike: set[str] = set()
-        self._vague: Counter[str] = Counter()
+        self._lists = lists
+        self._build: tuple[str, ...] = ("debian/rules", "build")
 
     def tried(self) -> None:
         """All steps; the verdict tells what was found.
@@ -79,42 +58,55 @@ class Package:
         """
         verdict = self._verdict
         self._fetch()
-        first, second = self._built(()), self._built(())
-        if first["status"]:
-            raise SkippedError(f"fails plainly: {' | '.join(first['lines'][-3:])}")
-        trees = first["tree"], second["tree"]
-        self._unlike = {p for p in trees[0].keys() | trees[1] if trees[0].get(p) != trees[1].get(p)}
-        self._vague = _unlike_lines(first["lines"], second["lines"])
-        verdict.files, verdict.unlike = len(trees[0]), len(self._unlike)
-        verdict.plain = first["wall"], first["cpu"]
-        parallel = self._built((), environment={"DEB_BUILD_OPTIONS": "nocheck parallel=2"})
-        verdict.parallel = parallel["wall"], parallel["cpu"]
-        cold = self._compared("first", first, _SMPMAKE)
-        verdict.smpmake = cold["wall"], cold["cpu"]
+        first = self._plain()
+        if not first.status and not any(path.endswith(_COMPILED) for path in first.tree):
+            self._build = ("debian/rules", "binary")  # so do packages of R
+            first = self._plain()
+        if first.status:
+            raise SkippedError(f"fails plainly: {' | '.join(first.lines[-3:])}")
+        oracle = Oracle(first)
+        tests = [self._plain_tests()]
+        oracle.add(self._plain())
+        tests.append(self._plain_tests())
+        verdict.files, verdict.unlike = len(oracle.first.tree), len(oracle.unlike)
+        verdict.plain = oracle.first.spent
+        parallel = self._plain(environment=_PARALLEL)
+        verdict.parallel = parallel.spent
+        verdict.serial = self._serial(parallel)
+
+        cold = self._compared("first", oracle, fresh=True)
+        if cold is None:
+            return
+        verdict.smpmake = cold.spent
         self._note()
-        warm = self._compared("second", first, _SMPMAKE)
-        verdict.again = warm["wall"], warm["cpu"]
+        if not verdict.commands and not verdict.differences:
+            raise SkippedError("compiles nothing")
+        if all(each.status == 0 for each in tests):
+            self._compare_tests(*tests)
+        warm = self._compared("second", oracle)
+        if warm is not None:
+            verdict.again = warm.spent
+            verdict.given = self._given()
         self._root.fetch('touch "$(readlink -f /usr/bin/cc)" /usr/lib/gcc/*/*/cc1*')
-        self._compared("compiler touched", first, _SMPMAKE)
-        elsewhere = self._built((), _ELSEWHERE)
-        self._compared("another folder", elsewhere, _SMPMAKE, _ELSEWHERE)
-        source = self._middle(first["tree"])
+        self._compared("compiler touched", oracle)
+        elsewhere = oracle.like(self._plain(_ELSEWHERE))
+        self._compared("another folder", elsewhere, folder=_ELSEWHERE)
+        source = self._middle(oracle.first.tree)
         if source:
             fault = f"printf '\\n}} this is @ no language;\\n' >> {source}"
-            broken = self._built((), fault=fault)
-            self._compared("fault", broken, _SMPMAKE, fault=fault)
+            self._compared("fault", oracle.like(self._plain(fault=fault)), fault=fault)
 
     def _fetch(self) -> None:
         name = self._verdict.name
         told = self._root.fetch(
             f"""
-            apt-get update -qq
             mkdir -p /build/source && cd /build/source
             apt-get source -qq {name} >/dev/null
             apt-get build-dep -y -qq -P nocheck --no-install-recommends {name} >/dev/null
             rm -f *.dsc *.tar.* *.asc
             mv ./* ../original
             cd ../original
+            chmod +x debian/rules
             dpkg-parsechangelog -S Version
             ls -a | tr '\\n' ' '
             echo
@@ -123,55 +115,118 @@ class Package:
         self._verdict.version, names = told[-2], set(told[-1].split())
         self._verdict.system = _system(names)
 
-    def _built(
-        self,
-        before: tuple[str, ...],
-        folder: str = _PLACE,
-        environment: dict[str, str] | None = None,
-        fault: str = "true",
-    ) -> dict[str, Any]:
-        """From a fresh copy of the sources."""
+    def _prepared(self, folder: str, fault: str) -> None:
+        """A fresh copy of the sources."""
         self._root.fetch(
-            f"rm -rf {folder}; cp -a /build/original {folder}; cd {folder};"
-            f" {fault}; chmod +x debian/rules"
+            f"rm -rf {folder}; cp -a /build/original {folder}; cd {folder}; {fault or 'true'}"
         )
-        words = [*before, "debian/rules", "build"]
-        return self._root.build(words, folder, {**_ENVIRONMENT, **(environment or {})}, _LONGEST)
+
+    def _plain(
+        self, folder: str = _PLACE, fault: str = "", environment: dict[str, str] = _ENVIRONMENT
+    ) -> Build:
+        self._prepared(folder, fault)
+        try:
+            return self._root.build(self._build, folder, environment, _LONGEST)
+        except TooLongError as error:
+            raise SkippedError(str(error)) from error
+
+    def _plain_tests(self) -> Build:
+        """The tests, in what the last build left."""
+        try:
+            return self._root.build(_TESTS, _PLACE, _TESTED, _LONGEST_TESTS)
+        except TooLongError:
+            return _TOO_LONG
+
+    def _compare_tests(self, first: Build, other: Build) -> None:
+        oracle = Oracle(first)
+        oracle.add(other)
+        self._verdict.tests = round(first.wall, 1)
+
+        def again(*options: str) -> Build:
+            return self._root.build((_SMPMAKE, "-q", *options, *_TESTS), _PLACE, _TESTED, _HANGS)
+
+        self._judge("tests", oracle, self._plain_tests, again)
 
     def _compared(
         self,
         step: str,
-        plain: dict[str, Any],
-        before: tuple[str, ...],
+        oracle: Oracle,
+        *,
         folder: str = _PLACE,
-        fault: str = "true",
-    ) -> dict[str, Any]:
-        ours = self._built(before, folder, fault=fault)
-        found = []
-        if ours["status"] != plain["status"]:
-            found.append(f"status {ours['status']}, plain {plain['status']}")
-        for path in sorted(plain["tree"].keys() | ours["tree"]):
-            one, other = plain["tree"].get(path), ours["tree"].get(path)
-            if one != other and path not in self._unlike:
-                found.append(f"{path}: {one} plainly, {other}")
-        told = [line for line in ours["lines"] if not _OURS.match(line)]
-        lines = _unlike_lines(plain["lines"], told)
-        if plain["status"]:  # more is printed, and again; nothing is missing
-            lines = Counter(set(lines) - set(map(_likened, told)))
-        found += [f"line: {line}" for line in sorted((lines - self._vague).elements())]
-        if found:
-            self._verdict.differences[step] = found[:40]
+        fault: str = "",
+        fresh: bool = False,
+    ) -> Build | None:
+        """A build under smpmake; None for one that does not end.
+
+        `fresh` is with nothing remembered of builds before.
+        """
+
+        def again(*options: str) -> Build:
+            self._prepared(folder, fault)
+            if fresh:
+                self._root.fetch(_FORGET)
+            words = (_SMPMAKE, "-q", *options, *self._build)
+            return self._root.build(words, folder, _ENVIRONMENT, _HANGS)
+
+        return self._judge(step, oracle, partial(self._plain, folder, fault), again, folder)
+
+    def _judge(
+        self,
+        step: str,
+        oracle: Oracle,
+        plain: Callable[[], Build],
+        again: Callable[..., Build],
+        folder: str = _PLACE,
+    ) -> Build | None:
+        """Runs one under smpmake and notes what differs; None if it does not end."""
+        try:
+            ours = again()
+        except TooLongError as error:
+            self._verdict.differences[step] = [str(error)]
+            return None
+        if oracle.differences(ours):
+            told = reduced(oracle, ours, Reduction(plain, again, partial(self._why, folder)))
+            if told.differences:
+                self._lists.mkdir(parents=True, exist_ok=True)
+                words = (self._verdict.name, self._verdict.suite, *step.split())
+                (self._lists / f"{'-'.join(words)}.json").write_text(told.text())
+                self._verdict.differences[step] = told.differences[:40]
         return ours
 
+    def _why(self, folder: str, path: str) -> str:
+        return self._root.fetch(f"cd {folder}; {_SMPMAKE} why '{path}' 2>&1 || true")
+
+    def _serial(self, parallel: Build) -> str:
+        """See Verdict."""
+        if not any(re.search(r"(^|\s)-j ?2(\s|$)", line) for line in parallel.lines):
+            return "no -j"
+        if self._verdict.system == "CMake":  # its makefile only begins another
+            return ""
+        told = self._root.fetch(
+            f"grep -rlE '^\\.NOTPARALLEL *:? *$' --include='[Mm]akefile' {_PLACE} || true"
+        )
+        return ".NOTPARALLEL" if told.strip() else ""
+
+    def _report(self, *options: str) -> str:
+        """What smpmake itself says of the build before; "" if there is nothing."""
+        words = " ".join((_SMPMAKE, "report", *options))
+        return self._root.fetch(f"cd {_PLACE}; {words} 2>/dev/null || true")
+
     def _note(self) -> None:
-        """What smpmake itself says of the build before."""
-        told = self._root.fetch(f"cd {_PLACE}; {_SMPMAKE[0]} report --json || echo null")
-        report = json.loads(told[told.find("{") if "{" in told else told.find("null") :])
-        if report is None:
+        told = self._report("--json")
+        if not told:
             return
-        self._verdict.deferred = report["figures"]["deferred"]
-        reasons = Counter(each["reason"] for each in report["commands"] if each.get("reason"))
-        self._verdict.in_place = dict(reasons)
+        report = json.loads(told)
+        verdict, commands = self._verdict, report["commands"]
+        verdict.commands, verdict.deferred = len(commands), report["figures"]["deferred"]
+        reasons = Counter(each["reason"] for each in commands if each["reason"])
+        verdict.in_place = dict(reasons.most_common())
+        languages = Counter(each["language"] for each in commands if each["kind"] == "compile")
+        verdict.language = languages.most_common(1)[0][0] if languages else ""
+
+    def _given(self) -> int:
+        found = re.search(r"gave (\d+) remembered", self._report())
+        return int(found[1]) if found else 0
 
     def _middle(self, built: dict[str, str]) -> str:
         """The source in the middle of those whose object the build has made; "" for none."""
@@ -179,23 +234,14 @@ class Package:
         sources = sorted(
             path
             for path, what in built.items()
-            if what.startswith("-") and path.endswith(_SOURCES) and Path(path).stem in objects
+            if what.startswith("-") and path.endswith(_SOURCES) and _stems(path) & objects
         )
-        kinds = Counter(Path(path).suffix for path in sources)
-        self._verdict.language = kinds.most_common(1)[0][0][1:] if kinds else ""
         return sources[len(sources) // 2] if sources else ""
 
 
-def _unlike_lines(one: list[str], other: list[str]) -> Counter[str]:
-    """Lines that one has and the other has not, in whatever order."""
-    first, second = (Counter(map(_likened, each)) for each in (one, other))
-    both = (first - second) + (second - first)
-    return Counter({line: count for line, count in both.items() if not _FRAMES.match(line)})
-
-
-def _likened(line: str) -> str:
-    """Figures count as alike: times, numbers of processes."""
-    return re.sub(r"\d+", "0", line)
+def _stems(path: str) -> set[str]:
+    """What its object may be called: CMake's keeps the suffix."""
+    return {Path(path).stem, Path(path).name}
 
 
 def _system(names: set[str]) -> str:
@@ -206,11 +252,11 @@ def _system(names: set[str]) -> str:
         ("configure.ac", "autotools"),
         ("configure.in", "autotools"),
         ("configure", "autotools"),
-        ("setup.py", "Python"),
-        ("pyproject.toml", "Python"),
         ("Makefile.PL", "Perl"),
         ("Build.PL", "Perl"),
         ("DESCRIPTION", "R"),
+        ("setup.py", "Python"),
+        ("pyproject.toml", "Python"),
         ("SConstruct", "scons"),
         ("wscript", "waf"),
         ("Makefile", "make"),
@@ -219,4 +265,4 @@ def _system(names: set[str]) -> str:
     ):
         if name in names:
             return system
-    return "other"
+    return "qmake" if any(name.endswith(".pro") for name in names) else "other"

@@ -10,7 +10,8 @@ from typing import Final
 
 from smpmake import folders
 from tests.soak.distribution.machine import Machine
-from tests.soak.distribution.package import Package, Verdict
+from tests.soak.distribution.package import Package
+from tests.soak.distribution.verdict import Verdict, table
 from tests.soak.section import Section, SkippedError
 from tests.support.findings import DifferenceError
 
@@ -27,7 +28,8 @@ def listed(path: Path = LIST) -> list[str]:
 class Distribution(Section):
     """One package a trial, on one suite after the other.
 
-    The results are in the state folder: a line of JSON for each package, the newest last.
+    The results are in the state folder: a line of JSON for each package, the newest last, and of
+    a difference what is known of it in `differences`.
     """
 
     name = "packages"
@@ -37,6 +39,7 @@ class Distribution(Section):
         self._names = list(names) or listed()
         self._folder = folders.state() / "distribution"
         self._machines: dict[str, Machine] = {}
+        self._tried: list[Verdict] = []
 
     @property
     def results(self) -> Path:
@@ -52,18 +55,23 @@ class Distribution(Section):
         root = self._machines[suite].root(self._folder / "package")
         verdict = Verdict(name, suite)
         try:
-            Package(verdict, root).tried()
+            Package(verdict, root, self._folder / "differences").tried()
         except SkippedError as error:
             verdict.skipped = str(error)
+            self._note(verdict)
             raise SkippedError(f"{name}: {error}") from error
         finally:
             root.close()
-            with self.results.open("a") as file:
-                file.write(f"{verdict.line()}\n")
+        self._note(verdict)
         if verdict.differences:
             told = json.dumps(verdict.differences, indent=1)
             raise DifferenceError(f"{name} {verdict.version} ({suite}):\n{told}")
         return 1
+
+    def _note(self, verdict: Verdict) -> None:
+        self._tried.append(verdict)
+        with self.results.open("a") as file:
+            file.write(f"{verdict.line()}\n")
 
     def options(self, seed: int) -> list[str]:
         """See Section."""
@@ -72,6 +80,10 @@ class Distribution(Section):
     def trials(self) -> int | None:
         """See Section."""
         return len(self._names) * len(_SUITES)
+
+    def summary(self) -> str:
+        """See Section."""
+        return table(self._tried) if self._tried else ""
 
     def close(self) -> None:
         """See Section."""
