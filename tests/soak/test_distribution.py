@@ -75,6 +75,7 @@ def test_make_is_asked_where_a_build_begins(tmp_path: Path) -> None:
     [
         (["a", "b"], ["b", "a"], []),
         (["took 1.3 s"], ["took 22.4 s"], []),
+        (["rm /tmp/tmp.jX7q at 0x7a"], ["rm /tmp/tmp.B at 0xfff3"], []),
         (["a", "a"], ["a"], ["a"]),
         ([], ["make[2]: Entering directory '/x'", "w"], ["w"]),
     ],
@@ -199,6 +200,21 @@ def test_one_that_does_not_end_is_a_difference(tmp_path: Path) -> None:
     assert tried(Root(hangs=True), tmp_path).differences == {"first": ["it did not end"]}
 
 
+class Slow(Root):
+    """What is broken does not end plainly either."""
+
+    def build(self, command: list[str], *words: Any) -> Build:
+        self._times = getattr(self, "_times", 0) + 1
+        if command[0] == "debian/rules" and self._times > 8:
+            raise TooLongError("too long")
+        return super().build(command, *words)
+
+
+def test_a_plain_build_that_does_not_end_is_skipped(tmp_path: Path) -> None:
+    with pytest.raises(SkippedError, match="too long"):
+        tried(Slow(), tmp_path)
+
+
 class Broken(Root):
     """A root in which everything fails."""
 
@@ -234,13 +250,14 @@ def test_the_page_says_what_the_results_show(tmp_path: Path) -> None:
         Verdict("a", "trixie", smpmake=(2.0, 5.0), commands=4, deferred=3, in_place={"probe": 1}),
         Verdict("b", "bookworm", smpmake=(8.0, 4.0), serial="no -j"),
         Verdict("c", "bookworm", skipped="cannot be had"),
+        Verdict("d", "bookworm", differences={"first": ["it does not end"]}),
     ]
     for each in found[:2]:
         each.system, each.files = "make", 20
         each.plain, each.parallel, each.again = (4.0, 4.0), (2.5, 4.0), (1.0, 1.0)
     told = page.part(found).splitlines()
     assert told[0] == (
-        "smpmake builds 2 of 2 source packages of Debian 12 and Debian 13 like the plain build: "
+        "smpmake builds 2 of 3 source packages of Debian 12 and Debian 13 like the plain build: "
         "40 files are the same."
     )
     assert "| make | 2 | 75% | 1.25 | 1.60 | 1.12 | 0.25 |" in told
@@ -250,8 +267,11 @@ def test_the_page_says_what_the_results_show(tmp_path: Path) -> None:
     assert "Reasons for commands in place, of 4 commands: probe 25%." in told
     found[0].differences["first"] = ["x", "y"]
     told = page.part(found).splitlines()
-    assert "1 of 2" in told[0]
-    assert told[-1] == "- a (trixie, first): 2 differences"
+    assert "1 of 3" in told[0]
+    assert told[-2:] == [
+        "- a (trixie, first): 2 differences",
+        "- d (bookworm, first): 1 differences",
+    ]
     page.plot(found, tmp_path / "plot.svg")
     first = (tmp_path / "plot.svg").read_bytes()
     page.plot(found, tmp_path / "plot.svg")

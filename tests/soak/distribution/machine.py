@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -24,12 +25,14 @@ _PACKAGES: Final = (
     *("automake", "libtool", "pkg-config", "cmake", "python3-venv", "python3-dev"),
 )
 #: Mounts an overlay and what a root needs, and runs a command in it; $1 what is below, $2 the
-#: package's folder, $3 where archives are kept.  Nothing in it waits for the disk.
+#: package's folder, $3 where archives are kept, $4 the number of a process from which others count.
+#: Nothing in it waits for the disk.
 _ENTER: Final = """
 rm -rf "$2/work"
 mkdir -p "$2/upper" "$2/work" "$2/root"
 mount -t overlay overlay -o "volatile,lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
 mount -t proc proc "$2/root/proc"
+echo "$4" >"$2/root/proc/sys/kernel/ns_last_pid"
 mount --bind /dev "$2/root/dev"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts "$2/root/dev/pts"
 mount -t tmpfs -o mode=1777 tmpfs "$2/root/dev/shm"
@@ -59,6 +62,8 @@ class Machine:
         self._layer = folder / f"{suite}-smpmake"
         self._suite = suite
         self._bare = _bare_machine()
+        # No two builds have the same, as elsewhere: files are named by them.
+        self._numbers = itertools.cycle(range(1000, 30000, 700))
         if not (folder / f"{suite}.made").exists():
             self._make(folder)
             (folder / f"{suite}.made").touch()
@@ -122,6 +127,7 @@ class Machine:
                 lower,
                 str(folder),
                 str(archives),
+                str(next(self._numbers)),
             ],
             env={**os.environ, "COMMANDS": commands},
             stdin=subprocess.DEVNULL,

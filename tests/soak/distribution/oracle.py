@@ -89,5 +89,5 @@ def unlike_lines(one: list[str], other: list[str]) -> Counter[str]:
 
 
 def _likened(line: str) -> str:
-    """Figures count as alike: times, numbers of processes, addresses."""
-    return re.sub(r"0x[0-9a-f]+|\d+", "0", line)
+    """Figures count as alike: times, numbers of processes, addresses; so do temporary names."""
+    return re.sub(r"(?<=/tmp/)[\w.-]+|0x[0-9a-f]+|\d+", "0", line)

@@ -52,12 +52,18 @@ class Package:
         self._build: tuple[str, ...] = ("debian/rules", "build")
 
     def tried(self) -> None:
-        """All steps; the verdict tells what was found.
+        """All steps; the verdict tells what was found, also if it raises SkippedError.
 
-        Raises SkippedError where the package cannot be built plainly here.
+        It does so where the package cannot be built plainly here.
         """
+        try:
+            self._fetch()
+            self._steps()
+        except TooLongError as error:  # of a plain build
+            raise SkippedError(str(error)) from error
+
+    def _steps(self) -> None:
         verdict = self._verdict
-        self._fetch()
         first = self._plain()
         if not first.status and not any(path.endswith(_COMPILED) for path in first.tree):
             self._build = ("debian/rules", "binary")  # so do packages of R
@@ -125,10 +131,7 @@ class Package:
         self, folder: str = _PLACE, fault: str = "", environment: dict[str, str] = _ENVIRONMENT
     ) -> Build:
         self._prepared(folder, fault)
-        try:
-            return self._root.build(self._build, folder, environment, _LONGEST)
-        except TooLongError as error:
-            raise SkippedError(str(error)) from error
+        return self._root.build(self._build, folder, environment, _LONGEST)
 
     def _plain_tests(self) -> Build:
         """The tests, in what the last build left."""

@@ -48,15 +48,22 @@ def again(each: Verdict) -> float:
 
 def part(found: list[Verdict]) -> str:
     """What docs/corpus.md says of them."""
-    return "\n".join(_lines([each for each in found if not each.skipped]))
+    return "\n".join([*_lines(found), ""])
 
 
-def _lines(built: list[Verdict]) -> Iterator[str]:
-    releases = " and ".join(sorted({_RELEASES[each.suite] for each in built}))
-    alike = sum(not each.differences for each in built)
-    files = sum(each.files - each.unlike for each in built)
+def _built(found: list[Verdict]) -> list[Verdict]:
+    """Those that have all figures."""
+    return [each for each in found if not each.skipped and each.again != (0.0, 0.0)]
+
+
+def _lines(found: list[Verdict]) -> Iterator[str]:
+    built = _built(found)
+    compared = [each for each in found if not each.skipped or each.differences]
+    releases = " and ".join(sorted({_RELEASES[each.suite] for each in compared}))
+    alike = sum(not each.differences for each in compared)
+    files = sum(each.files - each.unlike for each in compared)
     yield (
-        f"smpmake builds {alike} of {len(built)} source packages of {releases} "
+        f"smpmake builds {alike} of {len(compared)} source packages of {releases} "
         f"like the plain build: {files:,} files are the same."
     )
     yield ""
@@ -82,8 +89,9 @@ def _lines(built: list[Verdict]) -> Iterator[str]:
     total = sum(each.commands for each in built)
     told = ", ".join(f"{name} {count / total:.0%}" for name, count in reasons.most_common(6))
     yield f"Reasons for commands in place, of {total:,} commands: {told}."
-    yield ""
-    for each in built:
+    if alike < len(compared):
+        yield ""
+    for each in compared:
         for step, differences in each.differences.items():
             yield f"- {each.name} ({each.suite}, {step}): {len(differences)} differences"
 
@@ -123,7 +131,7 @@ def _spread(values: Iterable[float]) -> str:
 
 def plot(found: list[Verdict], path: Path) -> None:
     """Draws the speed-ups of all packages, from the least to the greatest."""
-    built = [each for each in found if not each.skipped]
+    built = _built(found)
     mpl.rcParams["svg.hashsalt"] = "smpmake"  # the same each time
     figure, axes = pyplot.subplots(figsize=(7, 4))
     for of, name in ((wall, "smpmake"), (wall_parallel, "make -j2")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable
@@ -53,15 +54,13 @@ class Reduced:
 
 def reduced(oracle: Oracle, ours: Build, how: Reduction) -> Reduced:
     """Builds again, plainly and with less of smpmake; see Reduced."""
-    for _ in range(_TIMES):
-        oracle.add(how.plain())
+    _add(oracle, how, _TIMES)
     found = oracle.differences(ours)
     if not found:
         return Reduced([])
     shows = 1 + sum(_differs(oracle, how) for _ in range(_TIMES))
     if shows <= _TIMES:
-        for _ in range(_MANY):
-            oracle.add(how.plain())
+        _add(oracle, how, _MANY)
         if not oracle.differences(ours):
             return Reduced([])
     without = [option for option in _WITHOUT if not _differs(oracle, how, option)]
@@ -74,6 +73,12 @@ def reduced(oracle: Oracle, ours: Build, how: Reduction) -> Reduced:
         oracle.first,
         ours,
     )
+
+
+def _add(oracle: Oracle, how: Reduction, times: int) -> None:
+    for _ in range(times):
+        with contextlib.suppress(TooLongError):
+            oracle.add(how.plain())
 
 
 def _differs(oracle: Oracle, how: Reduction, *options: str) -> bool:

@@ -58,20 +58,17 @@ class Distribution(Section):
             Package(verdict, root, self._folder / "differences").tried()
         except SkippedError as error:
             verdict.skipped = str(error)
-            self._note(verdict)
-            raise SkippedError(f"{name}: {error}") from error
         finally:
             root.close()
-        self._note(verdict)
-        if verdict.differences:
-            told = json.dumps(verdict.differences, indent=1)
-            raise DifferenceError(f"{name} {verdict.version} ({suite}):\n{told}")
-        return 1
-
-    def _note(self, verdict: Verdict) -> None:
         self._tried.append(verdict)
         with self.results.open("a") as file:
             file.write(f"{verdict.line()}\n")
+        if verdict.differences:
+            told = json.dumps(verdict.differences, indent=1)
+            raise DifferenceError(f"{name} {verdict.version} ({suite}):\n{told}")
+        if verdict.skipped:
+            raise SkippedError(f"{name}: {verdict.skipped}")
+        return 1
 
     def options(self, seed: int) -> list[str]:
         """See Section."""
