@@ -37,6 +37,11 @@ _TESTED: Final = {**_ENVIRONMENT, "DEB_BUILD_OPTIONS": "parallel=1", "DEB_BUILD_
 _TOO_LONG: Final = Build(-1, 0, 0, [], {}, {})
 #: What the first build does not know and the second does.
 _FORGET: Final = "rm -rf /root/.cache/smpmake /root/.local/state/smpmake"
+#: A compiler's programs, wherever a release has them.
+_TOUCH: Final = """
+touch "$(readlink -f /usr/bin/cc)"
+find /usr/lib/gcc /usr/libexec/gcc -name 'cc1*' -exec touch {} + 2>/dev/null || true
+"""
 
 
 class Package:
@@ -93,7 +98,7 @@ class Package:
         if warm is not None:
             verdict.again = warm.spent
             verdict.given = self._given()
-        self._root.fetch('touch "$(readlink -f /usr/bin/cc)" /usr/lib/gcc/*/*/cc1*')
+        self._root.fetch(_TOUCH)
         self._compared("compiler touched", oracle)
         elsewhere = oracle.like(self._plain(_ELSEWHERE))
         self._compared("another folder", elsewhere, folder=_ELSEWHERE)
