@@ -20,17 +20,18 @@ from typing import Final
 from smpmake.commands.reading.makes import NAME_JOBSERVER
 
 # Not compiled before they are needed: a driver waits for this module.
-_RESTARTABLE: Final = (
-    r"(?:make|gmake|bmake|pmake|fmake|b?wmake|remake|colormake|ninja|samu|scons|"
-    r"pip(?:3(?:\.\d+)?)?|pyproject-build)\Z"
-)
+_MAKE: Final = r"(?:make|gmake|bmake|pmake|fmake|b?wmake|remake|colormake)\Z"
+_RESTARTABLE: Final = rf"{_MAKE}|(?:ninja|samu|scons|pip(?:3(?:\.\d+)?)?|pyproject-build)\Z"
 _PYTHON: Final = r"python(?:3(?:\.\d+)?)?\Z"
 
 
 def can_run_again(command: list[str]) -> bool:
-    """Whether a driver does the same work, or what is left of it, when it is run once more."""
+    """Whether a driver does the same work, or what is left of it, when it is run once more.
+
+    So does a makefile that is itself a program, as each of Debian's packages has one.
+    """
     name = _name(command[0])
-    if re.match(_RESTARTABLE, name):
+    if re.match(_RESTARTABLE, name) or re.match(_MAKE, _name(_interpreter(command[0]))):
         return True
     if re.match(_PYTHON, name) and "-m" in command[1:-1]:
         return command[command.index("-m") + 1] in ("pip", "build")
@@ -148,6 +149,21 @@ def reads_its_input(command: list[str]) -> bool:
     joined = any(word in ("-f-", "--file=-", "--makefile=-") for word in command)
     named = any(a in ("-f", "--file", "--makefile") and b == "-" for a, b in pairwise(command))
     return joined or named or "/dev/stdin" in command
+
+
+def _interpreter(path: str) -> str:
+    """The program that the first line of a script names, "" where there is none."""
+    try:
+        if "/" not in path or not os.path.isfile(path):
+            return ""
+        with open(path, "rb") as file:
+            head = file.read(256)
+    except OSError:
+        return ""
+    words = os.fsdecode(head.partition(b"\n")[0])[2:].split() if head[:2] == b"#!" else []
+    if words and _name(words[0]) == "env":
+        words = [word for word in words[1:] if word[0] != "-" and "=" not in word]
+    return words[0] if words else ""
 
 
 def _name(path: str) -> str:

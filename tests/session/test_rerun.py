@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -141,6 +143,47 @@ def test_so_it_is_when_it_has_read_the_pipe_to_its_end(
 )
 def test_who_can_be_run_again(command: list[str], again: bool) -> None:
     assert can_run_again(command) is again
+
+
+@pytest.mark.parametrize(
+    ("line", "again"),
+    [
+        ("#!/usr/bin/make -f", True),
+        ("#! /usr/bin/env -S MAKELEVEL=0 gmake -f", True),
+        ("#!/bin/sh", False),
+        ("#!/usr/bin/env", False),
+        ("#!", False),
+        ("all:", False),
+        ("", False),
+    ],
+)
+def test_a_makefile_that_is_a_program_is_a_make(tmp_path: Path, line: str, again: bool) -> None:
+    rules = tmp_path / "rules"
+    rules.write_text(f"{line}\nall:\n")
+    assert can_run_again([str(rules), "build"]) is again
+    assert not can_run_again([str(tmp_path), "build"])
+
+
+def test_p2_a_makefile_that_is_a_program_fails_as_plainly(space: Space) -> None:
+    """Also behind what cannot be undone, from where a script could not be run again."""
+    final = f"{sys.executable} -c 'import os; os.setuid(os.getuid())'"
+    rules = space.root / "rules"
+    rules.write_text(
+        f"#!/usr/bin/make -f\nall: f1.o first bad.o f0.o\nfirst:\n\t{final}\n"
+        "%.o: %.c\n\tgcc -c $<\n"
+    )
+    rules.chmod(0o755)
+    ended = space.expect_same(TOLERANT, [str(rules)])
+    assert ended.status == 2
+    assert "rules ran a second time" in ended.err
+
+
+def test_p1_ldd_changes_nothing(space: Space) -> None:
+    """Its program is the loader, which takes no guard: what came before can be undone still."""
+    told = "ldd /bin/sh | sed 's/ (.*//' > ldd"  # but for the addresses
+    script = f"set -e\necho x >> log\ngcc -c f0.c\n{told}\ngcc -c bad.c\necho y >> log\n"
+    ended = space.expect_same({**TOLERANT, "build.sh": script}, ["sh", "build.sh"])
+    assert "sh ran a second time" in ended.err
 
 
 def test_p1_a_command_that_comes_twice_and_prints_elsewhere(space: Space) -> None:

@@ -98,10 +98,13 @@ def test_what_differs_from_a_plain_build() -> None:
 
 def test_what_plain_builds_do_not_agree_in_is_not_compared() -> None:
     oracle = Oracle(build())
-    oracle.add(build(tree={"a.o": "-rw-r--r-- 2"}, lines=["odd"], asked={".": 1}))
+    drawn = ["cc a.c", "-z canary-5f0e3a"]
+    oracle.add(build(tree={"a.o": "-rw-r--r-- 2"}, lines=drawn, asked={".": 1}))
     assert oracle.unlike == {"a.o"}
     for of in (oracle, oracle.like(build())):
-        assert of.differences(build(tree={}, lines=["odd"], asked={".": 1})) == []
+        ours = build(tree={}, lines=["cc a.c", "-z canary-b77"], asked={".": 1})
+        assert of.differences(ours) == []
+        assert of.differences(build(lines=["cc a.c", "canary"])) == ["line: canary"]
         assert of.differences(build(tree={"b": "x"})) == ["b: None plainly, x"]
 
 

@@ -114,7 +114,7 @@ class Package:
             mkdir -p /build/source && cd /build/source
             apt-get source -qq {name} >/dev/null
             apt-get build-dep -y -qq -P nocheck --no-install-recommends {name} >/dev/null
-            rm -f *.dsc *.tar.* *.asc
+            rm -f *.dsc *.tar.* *.diff.* *.asc
             mv ./* ../original
             cd ../original
             chmod +x debian/rules

@@ -229,6 +229,21 @@ static const char *search_for(struct plan *plan, const char *name)
 	return NULL;
 }
 
+/* Whether the loader only tells what a program would load, as ldd(1) asks it: that changes nothing,
+ * and our library is not to be among it. */
+static int only_tells(struct nature nature, const char *name, char *const *argv, char *const *env)
+{
+	const char *asked = argv != NULL && argv[0] != NULL ? argv[1] : NULL;
+	const char *traced = value_in(env, "LD_TRACE_LOADED_OBJECTS=", 24);
+	const char *slash = strrchr(name, '/');
+	int is_loader = strcmp(name, guard.interpreter) == 0 || /* or glibc's for other programs */
+	                strncmp(slash != NULL ? slash + 1 : name, "ld-linux", 8) == 0;
+	return ((is_loader || nature.takes_guard) && traced != NULL && *traced != '\0') ||
+	       (is_loader && asked != NULL &&
+	        (strcmp(asked, "--verify") == 0 || strcmp(asked, "--list") == 0 ||
+	         strcmp(asked, "--version") == 0));
+}
+
 /* Decides how to run what is at a path, of `dir`, that takes no shim.  `name` is its own. */
 static void plan_itself(struct plan *plan, char *const *env, int dir, const char *path,
                         const char *name)
@@ -237,8 +252,12 @@ static void plan_itself(struct plan *plan, char *const *env, int dir, const char
 	struct nature nature = nature_of(dir, path);
 	if (is_our_own(name)) /* it hands the guard on */
 		nature.takes_guard = 1;
-	if (!nature.takes_guard && !tool)
+	if (!tool && only_tells(nature, name, plan->argv, env)) {
+		nature.takes_guard = nature.has_no_loader = 0;
+		guard_see_everything(name);
+	} else if (!nature.takes_guard && !tool) {
 		leaves(name);
+	}
 	if (!nature.takes_guard && guard.trace != NULL)
 		guard_note('u', AT_FDCWD, name);
 	if (guard.board->libraries != 0)
