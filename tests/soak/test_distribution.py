@@ -74,7 +74,7 @@ def test_make_is_asked_where_a_build_begins(tmp_path: Path) -> None:
     ("one", "other", "unlike"),
     [
         (["a", "b"], ["b", "a"], []),
-        (["took 1.3 s"], ["took 22.4 s"], []),
+        (["took 1.3 s", "[ 9/10] a"], ["took 22.4 s", "[10/10] a"], []),
         (["rm /tmp/tmp.jX7q at 0x7a"], ["rm /tmp/tmp.B at 0xfff3"], []),
         (["a", "a"], ["a"], ["a"]),
         ([], ["make[2]: Entering directory '/x'", "w"], ["w"]),
@@ -165,6 +165,7 @@ class Root:
 
     def __init__(self, hangs: bool = False) -> None:
         self._hangs = hangs
+        self.faults = 0
 
     def fetch(self, commands: str) -> str:
         if "apt-get source" in commands:
@@ -172,6 +173,11 @@ class Root:
         if "--json" in commands:
             command = {"reason": "", "language": "C", "kind": "compile"}
             return json.dumps({"commands": [command], "figures": {"deferred": 1}})
+        if "find ." in commands:
+            return "a.c\nb.c\na.h"
+        if "no language" in commands:
+            assert commands.endswith(">> a.c")
+            self.faults += 1
         return "smpmake gave 3 remembered results back" if "report" in commands else ""
 
     def build(
@@ -191,7 +197,9 @@ def tried(root: Any, folder: Path) -> Verdict:
 
 
 def test_all_steps_of_one_that_is_alike(tmp_path: Path) -> None:
-    verdict = tried(Root(), tmp_path)
+    root = Root()
+    verdict = tried(root, tmp_path)
+    assert root.faults == 2  # plainly and under smpmake
     assert (verdict.version, verdict.system, verdict.serial) == ("1.0-1", "autotools", "no -j")
     assert (verdict.files, verdict.unlike, verdict.differences) == (2, 0, {})
     assert (verdict.commands, verdict.deferred, verdict.given) == (1, 1, 3)
@@ -268,12 +276,12 @@ def test_the_page_says_what_the_results_show(tmp_path: Path) -> None:
     at = told.index("| --- | --- | --- | --- | --- |")
     assert told[at + 1] == "| b | make | 2.5 s | 8.0 s | 0 of 0 |"
     assert "Reasons for commands in place, of 4 commands: probe 25%." in told
-    found[0].differences["first"] = ["x", "y"]
+    found[0].differences = {"first": ["b: x plainly, y", "a: x plainly, y"], "fault": ["a: z"]}
     told = page.part(found).splitlines()
     assert "1 of 3" in told[0]
     assert told[-2:] == [
-        "- a (trixie, first): 2 differences",
-        "- d (bookworm, first): 1 differences",
+        "- a (trixie; first, fault): a, b",
+        "- d (bookworm; first): it does not end",
     ]
     page.plot(found, tmp_path / "plot.svg")
     first = (tmp_path / "plot.svg").read_bytes()

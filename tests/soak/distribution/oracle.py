@@ -89,10 +89,10 @@ def unlike_lines(one: list[str], other: list[str]) -> Counter[str]:
 
 
 def _shape(line: str) -> str:
-    """What is alike of two lines with words drawn by chance: those have a digit somewhere."""
-    return re.sub(r"\w*\d\w*", "0", line)
+    """What is alike of two lines with words drawn by chance (with a digit), or in another order."""
+    return " ".join(sorted(re.sub(r"\w*\d\w*", "0", line).split()))
 
 
 def _likened(line: str) -> str:
     """Figures count as alike: times, numbers of processes, addresses; so do temporary names."""
-    return re.sub(r"(?<=/tmp/)[\w.-]+|0x[0-9a-f]+|\d+", "0", line)
+    return re.sub(r"(?<=/tmp/)[\w.-]+| *(0x[0-9a-f]+|\d+)", "0", line)

@@ -239,10 +239,9 @@ class Package:
     def _middle(self, built: dict[str, str]) -> str:
         """The source in the middle of those whose object the build has made; "" for none."""
         objects = {Path(path).stem for path in built if path.endswith((".o", ".lo"))}
+        ours = self._root.fetch("cd /build/original; find . -type f -printf '%P\\n'").splitlines()
         sources = sorted(
-            path
-            for path, what in built.items()
-            if what.startswith("-") and path.endswith(_SOURCES) and _stems(path) & objects
+            path for path in ours if path.endswith(_SOURCES) and _stems(path) & objects
         )
         return sources[len(sources) // 2] if sources else ""
 

@@ -92,8 +92,12 @@ def _lines(found: list[Verdict]) -> Iterator[str]:
     if alike < len(compared):
         yield ""
     for each in compared:
-        for step, differences in each.differences.items():
-            yield f"- {each.name} ({each.suite}, {step}): {len(differences)} differences"
+        if each.differences:
+            what = {
+                line.partition(": ")[0] for lines in each.differences.values() for line in lines
+            }
+            steps, subjects = ", ".join(each.differences), ", ".join(sorted(what)[:3])
+            yield f"- {each.name} ({each.suite}; {steps}): {subjects}"
 
 
 def _table(built: list[Verdict]) -> Iterator[str]:
