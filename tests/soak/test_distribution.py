@@ -269,7 +269,7 @@ def test_the_page_says_what_the_results_show(tmp_path: Path) -> None:
     told = page.part(found).splitlines()
     assert told[0] == (
         "smpmake builds 2 of 3 source packages of Debian 12 and Debian 13 like the plain build: "
-        "40 files are the same."
+        "40 files of 3 builds are the same."
     )
     assert "| make | 2 | 75% | 1.25 | 1.60 | 1.12 | 0.25 |" in told
     assert "| make without -j | 1 | 0% | 0.50 | 1.60 | 1.00 | 0.25 |" in told

@@ -60,11 +60,12 @@ def _lines(found: list[Verdict]) -> Iterator[str]:
     built = _built(found)
     compared = [each for each in found if not each.skipped or each.differences]
     releases = " and ".join(sorted({_RELEASES[each.suite] for each in compared}))
-    alike = sum(not each.differences for each in compared)
+    names = {each.name for each in compared}
+    unlike = {each.name for each in compared if each.differences}
     files = sum(each.files - each.unlike for each in compared)
     yield (
-        f"smpmake builds {alike} of {len(compared)} source packages of {releases} "
-        f"like the plain build: {files:,} files are the same."
+        f"smpmake builds {len(names - unlike)} of {len(names)} source packages of {releases} like "
+        f"the plain build: {files:,} files of {len(compared)} builds are the same."
     )
     yield ""
     yield from _table(built)
@@ -78,8 +79,10 @@ def _lines(found: list[Verdict]) -> Iterator[str]:
     yield ""
     yield "| package | built by | `make -j2` | smpmake | in the background |"
     yield "| --- | --- | --- | --- | --- |"
-    slowest = sorted(built, key=lambda each: each.parallel[0] / each.smpmake[0])[:_SLOWEST]
-    for each in slowest:
+    slowest: dict[str, Verdict] = {}  # by name: on the suite where it is slower
+    for each in sorted(built, key=lambda each: each.parallel[0] / each.smpmake[0]):
+        slowest.setdefault(each.name, each)
+    for each in list(slowest.values())[:_SLOWEST]:
         seconds = " | ".join(f"{of[0]:.1f} s" for of in (each.parallel, each.smpmake))
         yield f"| {each.name} | {each.system} | {seconds} | {each.deferred} of {each.commands} |"
     yield ""
@@ -89,7 +92,7 @@ def _lines(found: list[Verdict]) -> Iterator[str]:
     total = sum(each.commands for each in built)
     told = ", ".join(f"{name} {count / total:.0%}" for name, count in reasons.most_common(6))
     yield f"Reasons for commands in place, of {total:,} commands: {told}."
-    if alike < len(compared):
+    if unlike:
         yield ""
     for each in compared:
         if each.differences:
@@ -102,7 +105,7 @@ def _lines(found: list[Verdict]) -> Iterator[str]:
 
 def _table(built: list[Verdict]) -> Iterator[str]:
     heads = (
-        *("built by", "packages", "in the background", "speed-up", "of make -j2"),
+        *("built by", "builds", "in the background", "speed-up", "of make -j2"),
         *("CPU, first build", "CPU, second"),
     )
     yield f"| {' | '.join(heads)} |"
