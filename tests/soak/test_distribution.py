@@ -274,7 +274,7 @@ def test_the_page_says_what_the_results_show(tmp_path: Path) -> None:
     assert "| make | 2 | 75% | 1.25 | 1.60 | 1.12 | 0.25 |" in told
     assert "| make without -j | 1 | 0% | 0.50 | 1.60 | 1.00 | 0.25 |" in told
     at = told.index("| --- | --- | --- | --- | --- |")
-    assert told[at + 1] == "| b | make | 2.5 s | 8.0 s | 0 of 0 |"
+    assert told[at + 1] == "| b | make | 2.5 | 8.0 | 0% |"
     assert "Reasons for commands in place, of 4 commands: probe 25%." in told
     found[0].differences = {"first": ["b: x plainly, y", "a: x plainly, y"], "fault": ["a: z"]}
     told = page.part(found).splitlines()

@@ -77,14 +77,15 @@ def _lines(found: list[Verdict]) -> Iterator[str]:
     yield ""
     yield f"The {_SLOWEST} slowest against `make -j2`:"
     yield ""
-    yield "| package | built by | `make -j2` | smpmake | in the background |"
+    yield "| package | built by | `make -j2`, s | smpmake, s | in the background |"
     yield "| --- | --- | --- | --- | --- |"
     slowest: dict[str, Verdict] = {}  # by name: on the suite where it is slower
     for each in sorted(built, key=lambda each: each.parallel[0] / each.smpmake[0]):
         slowest.setdefault(each.name, each)
     for each in list(slowest.values())[:_SLOWEST]:
-        seconds = " | ".join(f"{of[0]:.1f} s" for of in (each.parallel, each.smpmake))
-        yield f"| {each.name} | {each.system} | {seconds} | {each.deferred} of {each.commands} |"
+        seconds = f"{each.parallel[0]:.1f} | {each.smpmake[0]:.1f}"
+        share = each.deferred / max(1, each.commands)
+        yield f"| {each.name} | {each.system} | {seconds} | {share:.0%} |"
     yield ""
     reasons = Counter[str]()
     for each in built:
