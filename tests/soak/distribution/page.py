@@ -91,7 +91,7 @@ def _lines(found: list[Verdict]) -> Iterator[str]:
     for each in built:
         reasons.update(each.in_place)
     total = sum(each.commands for each in built)
-    told = ", ".join(f"{name} {count / total:.0%}" for name, count in reasons.most_common(6))
+    told = ", ".join(f"{name} {count / total:.0%}" for name, count in reasons.most_common(4))
     yield f"Reasons for commands in place, of {total:,} commands: {told}."
     if unlike:
         yield ""

@@ -20,13 +20,13 @@ _SUITES: Final = ("bookworm", "trixie")
 
 
 def listed(path: Path = LIST) -> list[str]:
-    """The names in a list; `#` begins a comment."""
+    """The packages in a list, as NAME or NAME/SUITE; `#` begins a comment."""
     lines = (line.partition("#")[0].strip() for line in path.read_text().splitlines())
     return [line for line in lines if line]
 
 
 class Distribution(Section):
-    """One package a trial, on one suite after the other.
+    """One package on one suite a trial; without a suite's name on each.
 
     The results are in the state folder: a line of JSON for each package, the newest last, and of
     a difference what is known of it in `differences`.
@@ -36,7 +36,11 @@ class Distribution(Section):
     things = "packages"
 
     def __init__(self, names: Sequence[str] = ()) -> None:
-        self._names = list(names) or listed()
+        self._packages = [
+            (name, suite)
+            for name, _, wanted in (each.partition("/") for each in list(names) or listed())
+            for suite in ((wanted,) if wanted else _SUITES)
+        ]
         self._folder = folders.state() / "distribution"
         self._machines: dict[str, Machine] = {}
         self._tried: list[Verdict] = []
@@ -48,8 +52,7 @@ class Distribution(Section):
 
     def attempt(self, seed: int) -> int:
         """See Section."""
-        name = self._names[seed % len(self._names)]
-        suite = _SUITES[seed // len(self._names) % len(_SUITES)]
+        name, suite = self._packages[seed % len(self._packages)]
         if suite not in self._machines:
             self._machines[suite] = Machine(self._folder, suite)
         root = self._machines[suite].root(self._folder / "package")
@@ -72,11 +75,11 @@ class Distribution(Section):
 
     def options(self, seed: int) -> list[str]:
         """See Section."""
-        return ["--only", self._names[seed % len(self._names)]]
+        return ["--only", "/".join(self._packages[seed % len(self._packages)])]
 
     def trials(self) -> int | None:
         """See Section."""
-        return len(self._names) * len(_SUITES)
+        return len(self._packages)
 
     def summary(self) -> str:
         """See Section."""
