@@ -18,7 +18,7 @@ from tests.soak.distribution.machine import TooLongError
 from tests.soak.distribution.oracle import Build, Oracle, unlike_lines
 from tests.soak.distribution.package import Package, _system
 from tests.soak.distribution.reduction import Reduction, reduced
-from tests.soak.distribution.section import Distribution, listed
+from tests.soak.distribution.section import Distribution, listed, unexplained
 from tests.soak.distribution.verdict import Verdict, table, verdicts
 from tests.soak.section import SkippedError
 
@@ -287,6 +287,12 @@ def test_the_page_says_what_the_results_show(tmp_path: Path) -> None:
     first = (tmp_path / "plot.svg").read_bytes()
     page.plot(found, tmp_path / "plot.svg")
     assert (tmp_path / "plot.svg").read_bytes() == first
+
+
+def test_what_the_limits_name_is_no_finding() -> None:
+    waf = "build/.lock-waf_linux_build: -rw-r--r-- 1 plainly, -rw-r--r-- 2"
+    found = {"first": [waf, "a.o: None plainly, x"], "second": [waf]}
+    assert unexplained(found) == {"first": ["a.o: None plainly, x"]}
 
 
 def test_it_is_tried_only_by_name() -> None:
