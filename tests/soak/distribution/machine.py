@@ -115,7 +115,8 @@ class Machine:
     ) -> subprocess.CompletedProcess[str]:
         apart = () if network else ("--net",)
         archives = self._base.parent / "archives"
-        _bound(archives)
+        if network:
+            _bound(archives)
         return subprocess.run(
             [
                 *self._bare.ALONE,

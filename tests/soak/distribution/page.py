@@ -53,7 +53,7 @@ def part(found: list[Verdict]) -> str:
 
 def _built(found: list[Verdict]) -> list[Verdict]:
     """Those that have all figures."""
-    return [each for each in found if not each.skipped and each.again != (0.0, 0.0)]
+    return [each for each in found if not each.skipped and any(each.again)]
 
 
 def _lines(found: list[Verdict]) -> Iterator[str]:

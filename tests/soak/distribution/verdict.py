@@ -54,9 +54,6 @@ class Verdict:
 def verdicts(path: Path) -> list[Verdict]:
     """Those in a file, of each package and suite the last one."""
     found = [Verdict(**json.loads(line)) for line in path.read_text().splitlines()]
-    for each in found:  # of what JSON makes a list
-        for name in ("plain", "parallel", "smpmake", "again"):
-            setattr(each, name, tuple(getattr(each, name)))
     return list({(each.name, each.suite): each for each in found}.values())
 
 
