@@ -105,15 +105,21 @@ static char *sanitizer_text(struct plan *plan, const char *options)
 	return ended(plan, at);
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
 /* What a make is asked for, whoever has taken it out of its environment: behind its letters, if it
  * begins with some.  NULL: nothing is missing. */
 static char *flags_text(struct plan *plan, const char *flags)
 {
 	static const a_name makes[] = {GNU_MAKES, ""};
-	const char *name = plan->argv != NULL ? plan->argv[0] : NULL, *slash;
+	const char *name = plan->argv != NULL ? plan->argv[0] : NULL;
 	if (!notes_recipes() || name == NULL)
 		return NULL;
-	if (!is_among((slash = strrchr(name, '/')) != NULL ? slash + 1 : name, makes) ||
+	if (!is_among(last_part(name), makes) ||
 	    (flags != NULL && strstr(flags, CHECK_FLAGS) != NULL))
 		return NULL;
 	flags = flags != NULL ? flags : "";
@@ -180,8 +186,7 @@ static void plan_environment(struct plan *plan, char *const *env, struct nature 
 /* A build inside the build has a keeper, which has no loader. */
 static int is_our_own(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	return strcmp(slash != NULL ? slash + 1 : path, "smpmake-keeper") == 0;
+	return strcmp(last_part(path), "smpmake-keeper") == 0;
 }
 
 /* Other people's libraries among those that are to be preloaded. */
@@ -235,9 +240,8 @@ static int only_tells(struct nature nature, const char *name, char *const *argv,
 {
 	const char *asked = argv != NULL && argv[0] != NULL ? argv[1] : NULL;
 	const char *traced = value_in(env, "LD_TRACE_LOADED_OBJECTS=", 24);
-	const char *slash = strrchr(name, '/');
 	int is_loader = strcmp(name, guard.interpreter) == 0 || /* or glibc's for other programs */
-	                strncmp(slash != NULL ? slash + 1 : name, "ld-linux", 8) == 0;
+	                strncmp(last_part(name), "ld-linux", 8) == 0;
 	return ((is_loader || nature.takes_guard) && traced != NULL && *traced != '\0') ||
 	       (is_loader && asked != NULL &&
 	        (strcmp(asked, "--verify") == 0 || strcmp(asked, "--list") == 0 ||
