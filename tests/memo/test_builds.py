@@ -55,6 +55,26 @@ def test_who_wants_nothing_remembered(space: Space) -> None:
     assert not Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo").exists()
 
 
+#: As scons and buck give their commands an environment of their own.
+OWN = {
+    "env": "env -i PATH=$$PATH gcc -c $< -o $@",
+    "posix_spawn": """python3 -c "import os, sys; pid = os.posix_spawnp('gcc', sys.argv[1:], \
+        {'PATH': os.environ['PATH']}); os.waitpid(pid, 0)" gcc -c $< -o $@""",
+    "system": """python3 -c "import os; path = os.environ['PATH']; os.environ.clear(); \
+        os.environ['PATH'] = path; os.system('gcc -c $< -o $@')\"""",
+}
+
+
+@pytest.mark.parametrize("way", OWN)
+def test_a_command_with_an_environment_of_its_own(space: Space, way: str) -> None:
+    makefile = f"all: a.o b.o\n%.o: %.c\n\t@{OWN[way]} </dev/null\n"
+    files = {"Makefile": makefile, "a.c": "int a;\n", "b.c": "int b;\n"}
+    for turn in range(2):
+        space.clear()
+        space.expect_same(files, ["make"], "--memo=on")
+        assert counts(space)["hits"] == turn * 2, counts(space)
+
+
 @pytest.mark.skipif(NEEDS_A_GUARD, reason="with this libc nothing is kept without a guard")
 def test_without_a_guard(space: Space) -> None:
     for turn in range(2):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import pytest
 
 from tests.support.space import Space
+
+Test = TypeVar("Test", bound=Callable[..., Any])
 
 #: s: what runs ahead gets what others leave, and other tests leave little.
 PATIENCE: Final = 300
@@ -26,10 +29,16 @@ waits() {
 
 #: As the pool takes the script's place: not in a chroot, nor where namespaces are forbidden.
 _UNSHARE: Final = ("unshare", *(("-r",) if os.geteuid() != 0 else ()), "-m")
-needs_a_place = pytest.mark.skipif(
+_has_a_place = pytest.mark.skipif(
     subprocess.run([*_UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
     reason="no mount namespaces here",
 )
+
+
+def needs_a_place(test: Test) -> Test:
+    """A test whose checks run ahead, when others leave them a CPU."""
+    marked: Test = pytest.mark.timeout(3 * PATIENCE)(_has_a_place(test))
+    return marked
 
 
 def store_of(space: Space) -> Path:

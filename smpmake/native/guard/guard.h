@@ -31,7 +31,8 @@
  * Of the sections that linkers put before all other data this is one that nobody uses. */
 #define ASIDE __attribute__((section(".exception_ranges"), aligned(4096)))
 
-/* The variables by which a session reaches its guards, in this order in `guard.variables`. */
+/* The variables by which a session reaches its guards, in this order in `guard.variables`, and
+ * those that are for one process alone. */
 enum variable {
 	V_SOCKET,
 	V_BOARD,
@@ -41,7 +42,18 @@ enum variable {
 	V_NEEDED, /* without the ones before there is no session */
 	V_COMMAND = V_NEEDED,
 	V_TRACE,
-	V_COUNT
+	V_MEMO, /* from here on nobody needs them but shims, who remember results */
+	V_MEMORUN,
+	V_RECALL,
+	V_TREE,
+	V_COUNT,
+	V_CALLER = V_COUNT,
+	V_UNGUARDED,
+	V_RECIPE,
+	V_REAL,
+	V_LINE,
+	V_LOOKS,
+	V_NONE
 };
 
 #define VARIABLE_SIZE 512 /* as long may one be, with its name and its NUL */
@@ -74,6 +86,8 @@ struct guard {
 };
 extern struct guard guard __attribute__((visibility("hidden"))); /* reached without the GOT */
 
+/* Which of them a text "NAME=value" sets, or V_NONE. */
+enum variable variable_named(const char *text);
 /* The whole "NAME=value" of an environment, or NULL.  Our constructor comes before libc's, whose
  * getenv(3) knows nothing yet. */
 char *variable_of(char **env, const char *name);

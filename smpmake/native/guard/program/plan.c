@@ -40,18 +40,12 @@ static size_t count_of(char *const *list)
 
 /* ------------------------------------------------------------------ the environment */
 
+/* Whether a plan says it anew, or it is nobody's any more.  A long name of a store passes as it
+ * came. */
 static int is_ours(const char *variable)
 {
-	static const a_name names[] = {
-	    "SOCKET=", "BOARD=",     "GUARD=", "SHIMS=", "BUILD=",  "COMMAND=", "TRACE=",
-	    "CALLER=", "UNGUARDED=", "REAL=",  "LINE=",  "RECIPE=", ""};
-	if (strncmp(variable, OURS, sizeof OURS - 1) != 0)
-		return 0;
-	variable += sizeof OURS - 1;
-	for (const a_name *name = names; **name != '\0'; name++)
-		if (strncmp(variable, *name, strlen(*name)) == 0)
-			return 1;
-	return 0;
+	enum variable i = variable_named(variable);
+	return i < V_MEMO || (i < V_COUNT ? guard.values[i] != NULL : i < V_LOOKS);
 }
 
 /* A text has been written from `plan->at` to its end. */
@@ -275,10 +269,10 @@ static void plan_itself(struct plan *plan, char *const *env, int dir, const char
 
 /* Whether a shell that is part of a job, as libtool is, runs a tool whose result may be remembered:
  * the shim sees to that.  What tools start themselves is part of their own results. */
-static int may_be_remembered(char *const *env)
+static int may_be_remembered(void)
 {
 	return guard.trace != NULL && !guard.trace->recipes && guard.is_part &&
-	       reads_lines(guard.name) && value_in(env, OURS "RECALL=", sizeof OURS + 6) != NULL;
+	       reads_lines(guard.name) && guard.values[V_RECALL] != NULL;
 }
 
 static SLOW void make_plan(struct plan *plan, char *const *env)
@@ -297,7 +291,7 @@ static SLOW void make_plan(struct plan *plan, char *const *env)
 		name = pages_take(PATH_MAX);
 	if (name != NULL && absolute(dir, path, name, PATH_MAX) != 0)
 		strcpy(name, "/");
-	if (plan->path != NULL && name == NULL && (!tool || may_be_remembered(env)) &&
+	if (plan->path != NULL && name == NULL && (!tool || may_be_remembered()) &&
 	    goes_to_shim(path, plan->argv, shim, real)) {
 		plan->path = shim;
 		plan->at = real + strlen(real) + 1;

@@ -18,68 +18,60 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* What is said to this process alone, beside the variables of the session. */
-struct said {
-	char *caller, *unguarded, *recipe, *looks; /* the values */
+/* The copies, and where those lie for which it has no room. */
+static char texts[VARIABLE_SIZE], more_texts[(V_COUNT + 5) * VARIABLE_SIZE] ASIDE;
+_Static_assert(sizeof more_texts % 4096 == 0, "more_texts is to be whole pages");
+
+/* How much of each is taken. */
+struct taken {
+	size_t texts, more;
 };
 
-/* The copies, and where there is room for those that are too long for it. */
-static char texts[VARIABLE_SIZE], long_texts[V_COUNT + 1][VARIABLE_SIZE] ASIDE;
-_Static_assert(sizeof long_texts % 4096 == 0, "long_texts is to be whole pages");
-
-/* What stands behind a name and its "=". */
-static char *value_behind(char *variable, const char *name)
+enum variable variable_named(const char *text)
 {
-	size_t length = strlen(name);
-	return strncmp(variable, name, length) == 0 && variable[length] == '='
-	           ? variable + length + 1
-		   : NULL;
+	static const a_name names[V_NONE] = {
+	    "SOCKET=",    "BOARD=",  "GUARD=",   "SHIMS=",  "BUILD=", "COMMAND=",
+	    "TRACE=",     "MEMO=",   "MEMORUN=", "RECALL=", "TREE=",  "CALLER=",
+	    "UNGUARDED=", "RECIPE=", "REAL=",    "LINE=",   "LOOKS="};
+	int i = 0;
+	if (*text != *OURS || strncmp(text, OURS, sizeof OURS - 1) != 0)
+		return V_NONE;
+	text += sizeof OURS - 1;
+	while (i < V_NONE && (*text != *names[i] || strncmp(text, names[i], strlen(names[i])) != 0))
+		i++;
+	return (enum variable)i;
 }
 
-/* A copy of it, if it is one of those. */
-static void take_variable(char *variable, size_t *used)
+/* Where the value in "NAME=value" begins. */
+static char *value_of(char *text)
 {
-	static const a_name names[V_COUNT] = {OURS "SOCKET", OURS "BOARD", OURS "GUARD",
-	                                      OURS "SHIMS",  OURS "BUILD", OURS "COMMAND",
-	                                      OURS "TRACE"};
-	for (int i = 0; i < V_COUNT; i++) {
-		const char *value = value_behind(variable, names[i]);
-		if (value == NULL)
-			continue;
-		size_t size = strlen(variable) + 1;
-		if (guard.values[i] != NULL || *value == '\0' || size > VARIABLE_SIZE)
-			return;
-		char *copy = long_texts[i];
-		if (size <= sizeof texts - *used) {
-			copy = texts + *used;
-			*used += size;
-		}
-		guard.variables[i] = memcpy(copy, variable, size);
-		guard.values[i] = copy + (value - variable);
+	return text + strcspn(text, "=") + 1;
+}
+
+static void take_variable(enum variable i, char *text, struct taken *taken)
+{
+	const char *value = value_of(text);
+	size_t size = strlen(text) + 1;
+	if (guard.values[i] != NULL || *value == '\0' || size > VARIABLE_SIZE)
 		return;
-	}
+	int fits = size <= sizeof texts - taken->texts;
+	char *copy = fits ? texts + taken->texts : more_texts + taken->more;
+	*(fits ? &taken->texts : &taken->more) += size;
+	guard.variables[i] = memcpy(copy, text, size);
+	guard.values[i] = copy + (value - text);
 }
 
-/* One look at each: there are many that are not ours. */
-static int read_environment(char **env, struct said *said)
+/* Those of the session are copied; `said`: the values of the others, by their numbers behind
+ * V_COUNT. */
+static int read_environment(char **env, char *said[V_NONE - V_COUNT])
 {
-	size_t used = 0;
+	struct taken taken = {0, 0};
 	for (; *env != NULL; env++) {
-		if (**env != *OURS || strncmp(*env, OURS, sizeof OURS - 1) != 0)
-			continue;
-		char *value;
-		if (said->caller == NULL && (value = value_behind(*env, OURS "CALLER")) != NULL)
-			said->caller = value;
-		else if (said->unguarded == NULL &&
-		         (value = value_behind(*env, OURS "UNGUARDED")) != NULL)
-			said->unguarded = value;
-		else if (said->recipe == NULL &&
-		         (value = value_behind(*env, OURS "RECIPE")) != NULL)
-			said->recipe = value;
-		else if (said->looks == NULL && (value = value_behind(*env, OURS "LOOKS")) != NULL)
-			said->looks = value;
-		else
-			take_variable(*env, &used);
+		enum variable i = variable_named(*env);
+		if (i < V_COUNT)
+			take_variable(i, *env, &taken);
+		else if (i != V_NONE && said[i - V_COUNT] == NULL)
+			said[i - V_COUNT] = value_of(*env);
 	}
 	for (int i = 0; i < V_NEEDED; i++)
 		if (guard.values[i] == NULL)
@@ -212,21 +204,22 @@ void guard_begin(int argc, char **argv, char **env)
 {
 	int before = errno;
 	(void)argc;
-	struct said said = {.caller = NULL};
-	if (read_environment(env, &said) == 0) {
-		looks_begin(said.looks);
+	char *said[V_NONE - V_COUNT] = {NULL};
+	if (read_environment(env, said) == 0) {
+		looks_begin(said[V_LOOKS - V_COUNT]);
 		const struct board *board =
 		    mapped(guard.values[V_BOARD], 0, sizeof(struct board), PROT_READ);
 		if (board != NULL && board->magic == BOARD_MAGIC &&
 		    board->version == BOARD_VERSION) {
 			const char *command = guard.values[V_COMMAND];
-			int guarded = parent_is_guarded(said.caller);
+			int guarded = parent_is_guarded(said[V_CALLER - V_COUNT]);
 			guard.board = board;
 			guard.active = 1;
 			guard.command = command != NULL ? (uint32_t)strtoul(command, NULL, 10) : 0;
 			guard.is_part = command != NULL;
-			if (said.unguarded != NULL)
-				guard.unguarded = (uint32_t)strtoul(said.unguarded, NULL, 10);
+			const char *unguarded = said[V_UNGUARDED - V_COUNT];
+			if (unguarded != NULL)
+				guard.unguarded = (uint32_t)strtoul(unguarded, NULL, 10);
 			else if (!guarded)
 				guard.unguarded = (uint32_t)kernel(SYS_getppid);
 			know_the_program(argv);
@@ -236,7 +229,7 @@ void guard_begin(int argc, char **argv, char **env)
 			if (guard.trace != NULL) {
 				guard.litter_size = strnlen(guard.trace->litter, TRACE_LITTER);
 				if (guard.trace->recipes)
-					know_the_recipe(said.recipe, argv, env);
+					know_the_recipe(said[V_RECIPE - V_COUNT], argv, env);
 				guard_note_program();
 			}
 			guard_borrow(argv, env);
