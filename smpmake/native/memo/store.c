@@ -1,4 +1,5 @@
 /* The files of the store, and the hashes of others. */
+#include "program.h"
 #include "question.h"
 #include "text.h"
 
@@ -194,44 +195,6 @@ int memo_write(const struct memo *memo, const char *path, const void *data, size
 
 /* ------------------------------------------------------------------ contents */
 
-/* How a program or library may read variables of which no guard hears: by `environ`, or by the name
- * of secure_getenv(3) from before glibc 2.17.
- *
- * libiberty is in all of gcc and binutils.  It only hands `environ` on to what it starts (and takes
- * its address).  libc's own questions are known (question.c), and our guard reads its own. */
-struct names {
-	int has_libiberty, is_known, is_unseen;
-};
-
-static int holds(const char *text, size_t size, const char *part, size_t length)
-{
-	return memmem(text, size, part, length) != NULL;
-}
-
-static void look_for_names(struct names *names, const char *text, size_t size)
-{
-	static const char all[] = "environ", one[] = "__secure_getenv";
-	static const char *const libiberty[] = {"bytes after a total of",
-	                                        "xmalloc_set_program_name"};
-	static const char *const known[] = {"GNU C Library", OURS};
-	names->is_unseen |=
-	    holds(text, size, all, sizeof all) || holds(text, size, one, sizeof one);
-	for (size_t i = 0; i < 2; i++) {
-		names->has_libiberty |= holds(text, size, libiberty[i], strlen(libiberty[i]));
-		names->is_known |= holds(text, size, known[i], strlen(known[i]));
-	}
-}
-
-/* By its head: one that is run or mapped to be run, and no object file. */
-static int is_runnable(const char *text, size_t size)
-{
-	uint16_t type = 0;
-	if (size < 18 || memcmp(text, "\177ELF", 4) != 0)
-		return 0;
-	memcpy(&type, text + 16, sizeof type);
-	return type == 2 || type == 3; /* ET_EXEC, ET_DYN */
-}
-
 /* What is known of a stamp: a slot of s/table, which is no more than a shortcut. */
 struct known {
 	unsigned char boot[16];
@@ -347,7 +310,7 @@ static int hash_all(const struct memo *memo, int fd, unsigned char hash[SHA256_S
 	size_t before = 0;
 	ssize_t got;
 	int is_text = 1, is_program = 0, is_compiled_header = 0;
-	struct names names = {0, 0, 0};
+	unsigned names = 0;
 	struct reading reading = {.within = 0};
 	*has = 0;
 	sha256_begin(&sum);
@@ -355,7 +318,7 @@ static int hash_all(const struct memo *memo, int fd, unsigned char hash[SHA256_S
 		size_t all = before + (size_t)got;
 		sha256_add(&sum, room + before, (size_t)got);
 		if (before == 0)
-			is_program = is_runnable(room, (size_t)got);
+			is_program = memo_is_runnable(room, (size_t)got);
 		if (before == 0)
 			is_text = memcmp(room, "\177ELF", got < 4 ? (size_t)got : 4) != 0 &&
 			          memcmp(room, "!<arch>", got < 7 ? (size_t)got : 7) != 0;
@@ -366,7 +329,7 @@ static int hash_all(const struct memo *memo, int fd, unsigned char hash[SHA256_S
 		if (is_text)
 			*has |= memo_text_says(&reading, room, before, all);
 		if (is_program)
-			look_for_names(&names, room, all);
+			memo_look_for_names(&names, room, all);
 		else if (memo_top_in(memo->tree, room, all) != NULL)
 			*has |= MEMO_HAS_TOP;
 		size_t keep = all < BEFORE ? all : BEFORE;
@@ -378,11 +341,7 @@ static int hash_all(const struct memo *memo, int fd, unsigned char hash[SHA256_S
 	if (is_compiled_header)
 		*has |= MEMO_HAS_TIMES;
 	if (is_program)
-		*has |= MEMO_IS_PROGRAM;
-	if (names.has_libiberty)
-		*has |= MEMO_HAS_LIBIBERTY;
-	else if (names.is_unseen && !names.is_known)
-		*has |= MEMO_HAS_ENVIRON;
+		*has |= MEMO_IS_PROGRAM | memo_names_say(names);
 	return got == 0 ? 0 : -1;
 }
 

@@ -30,15 +30,19 @@ struct taken {
 enum variable variable_named(const char *text)
 {
 	static const a_name names[V_NONE] = {
-	    "SOCKET=",    "BOARD=",  "GUARD=",   "SHIMS=",  "BUILD=", "COMMAND=",
-	    "TRACE=",     "MEMO=",   "MEMORUN=", "RECALL=", "TREE=",  "CALLER=",
-	    "UNGUARDED=", "RECIPE=", "REAL=",    "LINE=",   "LOOKS="};
+	    OURS "SOCKET=",  OURS "BOARD=",  OURS "GUARD=",     OURS "SHIMS=",   OURS "BUILD=",
+	    OURS "COMMAND=", OURS "TRACE=",  OURS "MEMO=",      OURS "MEMORUN=", OURS "RECALL=",
+	    OURS "TREE=",    OURS "CALLER=", OURS "UNGUARDED=", OURS "RECIPE=",  OURS "REAL=",
+	    OURS "LINE=",    OURS "LOOKS="};
+	const size_t prefix = sizeof OURS - 1;
 	int i = 0;
-	if (*text != *OURS || strncmp(text, OURS, sizeof OURS - 1) != 0)
+	if (*text != *OURS || strncmp(text, OURS, prefix) != 0)
 		return V_NONE;
-	text += sizeof OURS - 1;
-	while (i < V_NONE && (*text != *names[i] || strncmp(text, names[i], strlen(names[i])) != 0))
-		i++;
+	for (; i < V_NONE; i++) {
+		const char *name = names[i] + prefix;
+		if (text[prefix] == *name && strncmp(text + prefix, name, strlen(name)) == 0)
+			break;
+	}
 	return (enum variable)i;
 }
 
