@@ -97,11 +97,12 @@ def assert_all_end(processes: list[psutil.Process]) -> None:
 
 
 def kill_together(victims: list[psutil.Process]) -> None:
-    """None of them sees another end first, and ends by itself."""
+    """None of them sees another end first, and ends by itself; a keeper may kill one before us."""
     for each in victims:
         each.suspend()
     for each in victims:
-        each.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
 
 
 class Kill(NamedTuple):
