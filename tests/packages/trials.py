@@ -146,6 +146,8 @@ class Stand:
 
         Without such words the builds are serial, and must succeed.
         """
+        if before:
+            self.serial()  # of the same preparation: what is kept may be of another
         self.lay_out()
         results = []
         tree = snapshot(self.folder)
