@@ -246,7 +246,10 @@ ODD = (
     "mkdir -p /proc/self/fd/../cwd/k; mkdir -p /proc/self/cwd/z",
     "cp /bin/rm dir/rm; PATH=$PWD/dir:$PATH; rm -f a; mv() { echo mine; }; mv a b",
     "for i in 1 2 3; do rm -f $i & done; wait; rm -f a & wait $!; echo $?",
-    "chmod 2777 dir; mkdir dir/sub; umask 277; mkdir -p dir/other; stat -c '%A %h %n' dir/*",
+    (
+        "chmod 2777 dir; mkdir dir/sub; umask 277; mkdir -p dir/other; "
+        "stat -c '%A %h %U %G %s %n' dir/*"
+    ),
 )
 
 

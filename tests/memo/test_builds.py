@@ -55,7 +55,7 @@ def test_who_wants_nothing_remembered(space: Space) -> None:
     assert not Path(space.environment["XDG_CACHE_HOME"], "smpmake", "memo").exists()
 
 
-#: As scons and buck give their commands an environment of their own.
+#: As scons gives its commands an environment of their own.
 OWN = {
     "env": "env -i PATH=$$PATH gcc -c $< -o $@",
     "posix_spawn": """python3 -c "import os, sys; pid = os.posix_spawnp('gcc', sys.argv[1:], \

@@ -97,7 +97,10 @@ def assert_all_end(processes: list[psutil.Process]) -> None:
 
 
 def kill_together(victims: list[psutil.Process]) -> None:
-    """None of them sees another end first, and ends by itself; a keeper may kill one before us."""
+    """None of them sees another end first, and ends by itself.
+
+    The kernel may have killed a worker whose server is dead (PR_SET_PDEATHSIG).
+    """
     for each in victims:
         each.suspend()
     for each in victims:
